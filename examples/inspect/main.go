@@ -1,0 +1,181 @@
+// Inspect shows what is in Agent Plugins packages, what was left out, and why.
+//
+// Usage:
+//
+//	inspect [-json] [-lenient] [-lint] [-data DIR] PATH...
+//
+// Each PATH is the directory of one plugin. With -json, standard output is one
+// JSON document a path and nothing else. With -data, each stdio server is shown
+// with its launch plan, for a plugin installed with its data below DIR; nothing
+// is started or created.
+//
+// The exit status is 0 when every plugin loaded without an error finding, 1
+// when one was rejected or has an error finding, and 2 when the program could
+// not do its work.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
+	"github.com/plugberth/plugberth/skills"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// The exit statuses.
+const (
+	statusOK = iota
+	statusFindings
+	statusFailed
+)
+
+// result is what became of one path.
+type result struct {
+	path     string
+	plugin   *plugin.Plugin // nil where it was rejected
+	findings finding.List
+	holds    string                        // which plugins the directory holds that is itself none
+	plans    map[string]*plugin.LaunchPlan // by server, with -data
+	planErrs []error
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintf(stderr, "usage: inspect [-json] [-lenient] [-lint] [-data DIR] PATH...\n")
+		flags.PrintDefaults()
+	}
+	asJSON := flags.Bool("json", false, "print one JSON document a path")
+	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive")
+	lint := flags.Bool("lint", false, "also say what is allowed but likely not meant")
+	data := flags.String("data", "", "show launch plans, for plugin data below `DIR`")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return statusOK
+		}
+		return statusFailed
+	}
+	if flags.NArg() == 0 {
+		flags.Usage()
+		return statusFailed
+	}
+	opts := plugin.Options{Lint: *lint}
+	if *lenient {
+		opts.Skills = skills.Lenient
+	}
+
+	var show shower = newText(stdout, flags.NArg())
+	if *asJSON {
+		show = jsonShower{stdout}
+	}
+	progress := newProgress(stderr, flags.NArg())
+	status := statusOK
+	for _, path := range flags.Args() {
+		r, err := inspect(ctx, path, opts, *data)
+		progress.clear()
+		if err == nil {
+			err = show.result(r)
+		}
+		if err != nil {
+			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(err.Error()))
+			status = statusFailed
+			if ctx.Err() != nil {
+				return status
+			}
+			continue
+		}
+		if *asJSON && r.holds != "" {
+			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(r.holds))
+		}
+		for _, err := range r.planErrs {
+			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(err.Error()))
+		}
+		if len(r.findings.AtLeast(finding.SeverityError)) > 0 || len(r.planErrs) > 0 {
+			status = max(status, statusFindings)
+		}
+		progress.step()
+	}
+	progress.clear()
+	show.end()
+	return status
+}
+
+// inspect loads one plugin. The error is for a path that is no directory that
+// could be read.
+func inspect(ctx context.Context, path string, opts plugin.Options, data string) (*result, error) {
+	r := &result{path: path}
+	p, err := plugin.Load(ctx, path, opts)
+	var rejected *plugin.RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		r.findings = rejected.Findings
+		r.holds = pluginsBelow(path, r.findings)
+		return r, nil
+	case err != nil:
+		return nil, err
+	}
+	r.plugin, r.findings = p, p.Findings()
+	if data == "" {
+		return r, nil
+	}
+	id, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := plugin.DataDir(data, plugin.Instance{ID: id})
+	if err != nil {
+		return nil, err
+	}
+	r.plans = map[string]*plugin.LaunchPlan{}
+	for _, s := range p.Servers() {
+		if s.Type() != plugin.TransportStdio {
+			continue
+		}
+		plan, err := p.LaunchPlan(s.Name(), dir)
+		if err != nil {
+			r.planErrs = append(r.planErrs, fmt.Errorf("no launch plan for server %q: %w", s.Name(), err))
+			continue
+		}
+		r.plans[s.Name()] = plan
+	}
+	return r, nil
+}
+
+// pluginsBelow says which plugins a directory holds that has no manifest.
+func pluginsBelow(dir string, findings finding.List) string {
+	if !slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.ManifestMissing }) {
+		return ""
+	}
+	// A path may hold characters that are patterns.
+	quoted := strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
+	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
+		found, _ := filepath.Glob(filepath.Join(quoted, pattern, "plugin.json"))
+		if len(found) > 0 {
+			return fmt.Sprintf("the directory is not itself a plugin but holds %s: inspect %s",
+				count(len(found), "plugin"), filepath.Join(dir, pattern))
+		}
+	}
+	return ""
+}
+
+// shower prints results.
+type shower interface {
+	result(*result) error
+	end()
+}

@@ -1,0 +1,116 @@
+//go:build !linux
+
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// dirTree reads a directory through os.Root, by the resolved name: os.Root
+// keeps what is opened inside, even if a link takes its place meanwhile.
+type dirTree struct {
+	path string
+
+	mu    sync.Mutex
+	holds int
+	root  *os.Root
+}
+
+func openDir(abs string) (tree, error) {
+	resolved, err := resolveRoot(abs)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(resolved)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, pathError("open", abs, errors.New("not a directory"))
+	}
+	return &dirTree{path: resolved}, nil
+}
+
+func (d *dirTree) dir() string { return d.path }
+
+func (d *dirTree) hold() (func(), error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.holds == 0 {
+		root, err := os.OpenRoot(d.path)
+		if err != nil {
+			return nil, err
+		}
+		d.root = root
+	}
+	d.holds++
+	return d.release, nil
+}
+
+func (d *dirTree) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.holds--; d.holds == 0 {
+		d.root.Close()
+		d.root = nil
+	}
+}
+
+func (d *dirTree) resolve(name string) (Location, error) { return within(d.path, name) }
+
+// openKind opens name if it is link-free and of a kind that may be opened.
+func (d *dirTree) openKind(name string, dirs bool) (*os.File, fs.FileInfo, error) {
+	loc, err := d.resolve(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case !loc.exists:
+		return nil, nil, loc.absence()
+	case !loc.mode.IsRegular() && (!dirs || !loc.mode.IsDir()):
+		return nil, nil, ErrNotRegular
+	}
+	file, err := d.root.OpenFile(filepath.FromSlash(loc.name), os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().Type() != loc.mode {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+func (d *dirTree) openFile(name string) (fs.File, error) {
+	file, _, err := d.openKind(name, true)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+func (d *dirTree) appendFile(buf []byte, name string, limit int64) ([]byte, error) {
+	file, info, err := d.openKind(name, false)
+	if err != nil {
+		return buf, err
+	}
+	defer file.Close()
+	return readLimited(buf, file, info.Size(), limit)
+}
+
+func (d *dirTree) exact(dir, base string) (bool, error) {
+	file, err := d.openFile(dir)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return listed(file, base)
+}

@@ -1,0 +1,387 @@
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Root is a directory that nothing read through it can leave. The zero value
+// is unusable: every method of it fails. A Root keeps no handle open between
+// calls, needs no closing and is safe for concurrent use; of a Root made by
+// [New] that is so if its file system is.
+type Root struct {
+	t tree
+}
+
+// tree is what a directory and an fs.FS have to do for a Root. Names are
+// slash-separated and relative; those that openers take are link-free.
+type tree interface {
+	// resolve follows all links of name. It fails with ErrEscape, ErrLoop or
+	// the system's error; something missing is no error.
+	resolve(name string) (Location, error)
+	// openFile opens a regular file or directory, never blocking, never
+	// following a link: then it fails with errLink.
+	openFile(name string) (fs.File, error)
+	// appendFile appends a regular file's content to buf, under the same rules.
+	appendFile(buf []byte, name string, limit int64) ([]byte, error)
+	// exact reports whether the directory lists an entry of just that name,
+	// given that something is found under it.
+	exact(dir, base string) (bool, error)
+	// hold keeps what the calls above need open until release.
+	hold() (release func(), err error)
+	// dir is the absolute path of the root, empty where it has none.
+	dir() string
+}
+
+var (
+	errLink   = errors.New("a link stands on the path")
+	errNoRoot = errors.New("the root was not opened")
+)
+
+// attempts is how often a path that changes under our feet is tried again.
+const attempts = 4
+
+// Open returns the Root for a directory. The path is made absolute and its own
+// links are followed; it fails if there is no directory.
+func Open(dir string) (*Root, error) {
+	if strings.ContainsRune(dir, 0) {
+		return nil, pathError("open", dir, fs.ErrInvalid)
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	t, err := openDir(abs)
+	if err != nil {
+		return nil, err
+	}
+	return &Root{t}, nil
+}
+
+// New returns a Root for a file system. Its root must be a directory.
+func New(fsys fs.FS) (*Root, error) {
+	if fsys == nil {
+		return nil, errors.New("paths: the file system is nil")
+	}
+	info, err := fs.Stat(fsys, ".")
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, pathError("open", ".", errors.New("not a directory"))
+	}
+	return &Root{fsTree{fsys}}, nil
+}
+
+func (r *Root) tree() (tree, error) {
+	if r == nil || r.t == nil {
+		return nil, errNoRoot
+	}
+	return r.t, nil
+}
+
+// Dir returns the absolute, resolved path of the root's directory, or "" for a
+// Root made of an fs.FS.
+func (r *Root) Dir() string {
+	if t, err := r.tree(); err == nil {
+		return t.dir()
+	}
+	return ""
+}
+
+// Hold keeps one handle on the directory open until release is called. Calls
+// made meanwhile cost less and see the same directory even if another one
+// takes its place. Calls of Hold nest; release may be called once.
+func (r *Root) Hold() (release func(), err error) {
+	t, err := r.tree()
+	if err != nil {
+		return nil, err
+	}
+	return t.hold()
+}
+
+// Location is a resolved path inside a root: a value of this type exists only
+// if containment was checked. The zero value belongs to no root.
+type Location struct {
+	dir    string
+	name   string
+	mode   fs.FileMode
+	exists bool
+	linked bool // a link was followed on the way
+}
+
+// absence is the error for a location where nothing is.
+func (l Location) absence() error {
+	if l.linked {
+		return ErrDangling
+	}
+	return fs.ErrNotExist
+}
+
+// Name returns the path relative to the root, slash-separated, "." for the
+// root itself and "" for the zero Location. No component of it was a link.
+func (l Location) Name() string { return l.name }
+
+// Abs returns the absolute path in the system's form, or "" where the root has
+// no directory.
+func (l Location) Abs() string {
+	if l.dir == "" || l.name == "" {
+		return ""
+	}
+	return filepath.Join(l.dir, filepath.FromSlash(l.name))
+}
+
+// Exists reports whether something was there when the path was resolved.
+func (l Location) Exists() bool { return l.exists }
+
+// Dangling reports whether nothing was there although links led to it.
+func (l Location) Dangling() bool { return l.name != "" && !l.exists && l.linked }
+
+// IsDir reports whether it was a directory.
+func (l Location) IsDir() bool { return l.exists && l.mode.IsDir() }
+
+// IsRegular reports whether it was a regular file.
+func (l Location) IsRegular() bool { return l.exists && l.mode.IsRegular() }
+
+// Resolve follows name from the root, component by component, all links
+// included (AP §4.1). From the first missing component on the rest is applied
+// lexically. It fails with [ErrEscape] where the result lies outside, with
+// [ErrLoop] on a loop of links, and with the system's error where a component
+// cannot be looked at. A name is relative and may begin with "./"; on Windows
+// a backslash separates too.
+func (r *Root) Resolve(name string) (Location, error) {
+	t, err := r.tree()
+	if err != nil {
+		return Location{}, err
+	}
+	if strings.ContainsRune(name, 0) || path.IsAbs(name) {
+		return Location{}, pathError("resolve", name, fs.ErrInvalid)
+	}
+	loc, err := t.resolve(name)
+	if err != nil {
+		return Location{}, pathError("resolve", name, err)
+	}
+	return loc, nil
+}
+
+// find calls open with a link-free name for name: with name itself first, and
+// where that meets a link, with what it resolves to.
+func (r *Root) find(op, name string, open func(t tree, name string) error) error {
+	t, err := r.tree()
+	if err != nil {
+		return err
+	}
+	release, err := t.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	direct := open(t, name)
+	if direct == nil {
+		return nil
+	}
+	// A link stands on the way, or the error may be that of something outside.
+	for range attempts {
+		loc, err := t.resolve(name)
+		switch {
+		case err != nil:
+		case !loc.exists:
+			err = loc.absence()
+		case !loc.linked && direct != errLink:
+			err = direct
+		default:
+			err = open(t, loc.name)
+		}
+		if err == nil {
+			return nil
+		}
+		if err != errLink {
+			return pathError(op, name, err)
+		}
+	}
+	return pathError(op, name, ErrChanged)
+}
+
+// Open implements fs.FS: it opens a regular file or a directory inside the
+// root, links followed. It fails with [ErrEscape], [ErrNotRegular],
+// [ErrDangling], [ErrChanged] or the system's error.
+func (r *Root) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, pathError("open", name, fs.ErrInvalid)
+	}
+	var file fs.File
+	err := r.find("open", name, func(t tree, name string) (err error) {
+		file, err = t.openFile(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Stat implements fs.StatFS: it describes the regular file or directory that
+// name resolves to, and fails as [Root.Open] does.
+func (r *Root) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, pathError("stat", name, fs.ErrInvalid)
+	}
+	file, err := r.Open(name)
+	if err != nil {
+		return nil, pathError("stat", name, err)
+	}
+	defer file.Close()
+	return file.Stat()
+}
+
+// ReadDir implements fs.ReadDirFS: the entries sorted by name, links shown as
+// links. Use [Root.List] where a directory may be of any size.
+func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, _, err := r.List(name, 0)
+	return entries, err
+}
+
+// List returns the first max entries of a directory in the order of their
+// names, and whether there were more; max 0 means all of them. It keeps no
+// more than twice max entries in memory.
+func (r *Root) List(name string, max int) (entries []fs.DirEntry, more bool, err error) {
+	file, err := r.Open(name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	dir, ok := file.(fs.ReadDirFile)
+	if !ok {
+		return nil, false, pathError("readdir", name, errors.New("not a directory"))
+	}
+	byName := func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
+	for {
+		batch, err := dir.ReadDir(1024)
+		entries = append(entries, batch...)
+		if max > 0 && len(entries) >= 2*max {
+			slices.SortFunc(entries, byName)
+			clear(entries[max:])
+			entries, more = entries[:max], true
+		}
+		if err == io.EOF || err == nil && len(batch) == 0 {
+			break
+		}
+		if err != nil {
+			return nil, false, pathError("readdir", name, err)
+		}
+	}
+	slices.SortFunc(entries, byName)
+	if max > 0 && len(entries) > max {
+		entries, more = entries[:max], true
+	}
+	return entries, more, nil
+}
+
+// ReadFile implements fs.ReadFileFS. It reads files of any size; use
+// [Root.AppendFile] for one that somebody else wrote.
+func (r *Root) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, pathError("read", name, fs.ErrInvalid)
+	}
+	return r.AppendFile(nil, name, 1<<62)
+}
+
+// AppendFile appends the content of a regular file to buf and returns the
+// result. It fails with [ErrTooLarge], before reading where the size is known,
+// if there are more than limit bytes, and else as [Root.Open] does. The name
+// may have components that are not UTF-8.
+func (r *Root) AppendFile(buf []byte, name string, limit int64) ([]byte, error) {
+	out := buf
+	err := r.find("read", name, func(t tree, name string) (err error) {
+		out, err = t.appendFile(buf, name, limit)
+		return err
+	})
+	if err != nil {
+		return buf, err
+	}
+	return out, nil
+}
+
+// Exact reports whether the last component of name, which has been found, is
+// spelled in its directory exactly so. On a file system that ignores letter
+// case "skill.md" is found as "SKILL.md" too, but is not exact.
+func (r *Root) Exact(name string) (bool, error) {
+	t, err := r.tree()
+	if err != nil {
+		return false, err
+	}
+	release, err := t.hold()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	dir, base := path.Split(name)
+	dir = strings.TrimSuffix(dir, "/")
+	if dir == "" {
+		dir = "."
+	}
+	ok, err := t.exact(dir, base)
+	if errors.Is(err, errLink) {
+		var loc Location
+		if loc, err = t.resolve(dir); err == nil {
+			ok, err = t.exact(loc.name, base)
+		}
+	}
+	if err != nil {
+		return false, pathError("readdir", dir, err)
+	}
+	return ok, nil
+}
+
+// listed reports whether a directory, opened as file, has an entry name.
+func listed(file fs.File, name string) (bool, error) {
+	dir, ok := file.(fs.ReadDirFile)
+	if !ok {
+		return false, fmt.Errorf("not a directory")
+	}
+	for {
+		batch, err := dir.ReadDir(1024)
+		for _, e := range batch {
+			if e.Name() == name {
+				return true, nil
+			}
+		}
+		if err == io.EOF || err == nil && len(batch) == 0 {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// readLimited appends what file holds to buf; size is a hint.
+func readLimited(buf []byte, file io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return buf, ErrTooLarge
+	}
+	start := len(buf)
+	buf = slices.Grow(buf, int(min(size, limit))+1)
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 512)
+		}
+		n, err := file.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)-start) > limit {
+			return buf[:start], ErrTooLarge
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf[:start], err
+		}
+	}
+}

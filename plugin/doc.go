@@ -1,0 +1,34 @@
+// Package plugin loads Agent Plugins packages and judges them as the Agent
+// Plugins Specification 1.0.0 says.
+//
+// A package is a directory with a plugin.json, and next to it a skills
+// directory, an mcp.json, or both. [Load] reads one from a directory, [LoadFS]
+// from any file system, with the same engine:
+//
+//	p, err := plugin.Load(ctx, dir, plugin.Options{})
+//
+// The error says why the plugin was rejected, or that there is nothing to
+// read. Everything else that is wrong is a finding on the loaded plugin, and
+// confined to its boundary: a bad skill costs that skill, a bad server entry
+// that entry, a broken mcp.json the servers but no skill (AP §11.3).
+//
+// Loading starts no process, opens no network and writes nothing. It follows
+// links only inside the plugin root, opens only regular files, and bounds what
+// it reads ([Limits]); whatever the package holds, it ends soon.
+//
+// A [Server] is configuration that was judged. [Plugin.LaunchPlan] turns a
+// stdio server into plain data: program, arguments, environment and working
+// directory, all resolved and expanded, with a digest to approve it by.
+// Nothing in this package acts on a plan.
+//
+// # Choices
+//
+// Where the specification leaves room, plugberth decides so: a member that
+// stands twice is refused at its owner; a leading byte order mark is ignored;
+// a bare command with blanks is a shell line and invalid, and so is a command
+// that resolves to something that is no file; a NUL character anywhere in a
+// stdio entry makes it invalid, as does an environment name that is empty or
+// has "="; a port is 1 to 65535, and a URL has no zone identifier; files,
+// counts and nesting are bounded. An extension namespace that stands twice in
+// the manifest is not readable.
+package plugin

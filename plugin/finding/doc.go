@@ -1,0 +1,17 @@
+// Package finding says what a problem of a plugin package is.
+//
+// Loading does not stop at the first fault, and most faults do not stop the
+// load at all: they cost one skill, one server or one field. Each fault is a
+// [Finding], a value with a stable [Code], a severity, the boundary that it is
+// confined to, a position down to the column and a message that tells an
+// author what to change.
+//
+// All codes stand in one table. [Lookup] gives a code's entry and [All] the
+// whole table; docs/findings.md is made from it. Codes are a promise: one that
+// has been released keeps its meaning.
+//
+// A finding's Subject, File and Pointer hold names as the package gave them.
+// [Finding.String], the JSON form and log output escape what does not print;
+// use them rather than the fields when you show a finding to a person. Message
+// is escaped already.
+package finding

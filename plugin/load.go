@@ -1,0 +1,223 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/plugberth/plugberth/internal/report"
+	"github.com/plugberth/plugberth/paths"
+	"github.com/plugberth/plugberth/plugin/finding"
+	"github.com/plugberth/plugberth/skills"
+)
+
+// skillsDir is the fixed location of skills (AP §6.1).
+const skillsDir = "skills"
+
+// Components chooses the component types that a host supports (AP §11.2).
+type Components uint8
+
+// The choices.
+const (
+	AllComponents Components = iota // skills and MCP servers
+	SkillsOnly                      // mcp.json is not looked at
+	MCPOnly                         // the skills directory is not looked at
+)
+
+// Options choose how a plugin is loaded. The zero value loads all components
+// strictly, with the default limits.
+type Options struct {
+	Components  Components
+	Skills      skills.Mode // what becomes of skills that do not conform
+	Unsupported []Transport // that the host cannot speak: valid entries are marked, not skipped
+	Disabled    []Transport // that the host's policy forbids: likewise
+	Lint        bool        // add info findings about what is allowed but likely not meant
+	Limits      Limits
+}
+
+// Limits bound what loading reads. Zero or less in a field means its default.
+// What goes over a limit is a finding at its boundary, never a silent cut.
+type Limits struct {
+	Manifest int64 // bytes of plugin.json, default 1 MiB
+	MCP      int64 // bytes of mcp.json, default 1 MiB
+	Depth    int   // nesting of JSON, default 100
+	Values   int   // JSON values in one document, default 20,000
+	Servers  int   // entries of mcpServers, default 1,000
+	Skills   skills.Limits
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	if l.Manifest <= 0 {
+		l.Manifest = 1 << 20
+	}
+	if l.MCP <= 0 {
+		l.MCP = 1 << 20
+	}
+	set(&l.Depth, 100)
+	set(&l.Values, 20_000)
+	set(&l.Servers, 1000)
+	return l
+}
+
+// ErrRejected is what every [RejectedError] is, for errors.Is.
+var ErrRejected = errors.New("the plugin is rejected")
+
+// RejectedError says why a plugin was rejected: plugin.json is missing, broken
+// or does not conform, and no component was looked at (AP §5.2, §11.3).
+type RejectedError struct {
+	Findings finding.List // at least one of them an error of boundary plugin
+	cause    error
+}
+
+// Error returns the first error among the findings.
+func (e *RejectedError) Error() string {
+	if list := e.Findings.AtLeast(finding.SeverityError); len(list) > 0 {
+		return "plugin: rejected: " + list[0].String()
+	}
+	return "plugin: rejected"
+}
+
+// Is reports whether target is [ErrRejected].
+func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
+
+// Unwrap returns the I/O error that the rejection came from, or nil. It may be
+// fs.ErrNotExist or paths.ErrEscape, for instance.
+func (e *RejectedError) Unwrap() error { return e.cause }
+
+// Load reads the plugin in the directory dir and judges it (AP §5, §6, §7).
+// It fails with a [*RejectedError] where the plugin is rejected, with the
+// context's error where that ends, and with another error where there is no
+// directory that could be read. All else is a finding on the loaded plugin.
+// It may be called from several goroutines at once.
+func Load(ctx context.Context, dir string, opts Options) (*Plugin, error) {
+	root, err := paths.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("plugin: %w", err)
+	}
+	return load(ctx, root, opts)
+}
+
+// LoadFS is [Load] for the plugin at the root of a file system. A plugin
+// loaded so has no directory and therefore no launch plan. Links are followed
+// where the file system can read them (fs.ReadLinkFS); elsewhere an entry that
+// is not regular is no file.
+func LoadFS(ctx context.Context, fsys fs.FS, opts Options) (*Plugin, error) {
+	root, err := paths.New(fsys)
+	if err != nil {
+		return nil, fmt.Errorf("plugin: %w", err)
+	}
+	return load(ctx, root, opts)
+}
+
+func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) {
+	opts.Limits = opts.Limits.withDefaults()
+	release, err := root.Hold()
+	if err != nil {
+		return nil, fmt.Errorf("plugin: %w", err)
+	}
+	defer release()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := &Plugin{root: root}
+
+	sheet := &report.Sheet{File: manifestFile}
+	src, err := readDocument(root, opts.Limits.Manifest, documentCodes{
+		missing:    finding.ManifestMissing,
+		notRegular: finding.ManifestNotRegular,
+		escapes:    finding.ManifestEscapes,
+		unreadable: finding.ManifestUnreadable,
+		tooLarge:   finding.ManifestTooLarge,
+	}, sheet)
+	if err == nil {
+		p.manifest = judgeManifest(src, opts, sheet)
+	}
+	p.findings = sheet.Findings()
+	if p.manifest == nil {
+		return nil, &RejectedError{Findings: p.findings, cause: err}
+	}
+
+	if opts.Components != MCPOnly {
+		listing, err := skills.Load(ctx, root, skillsDir, skills.Options{Mode: opts.Skills, Limits: opts.Limits.Skills})
+		if err != nil {
+			return nil, err
+		}
+		p.skills = listing
+		p.findings = append(p.findings, listing.Findings...)
+		listing.Findings = nil
+	}
+	if opts.Components != SkillsOnly {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p.loadMCP(opts)
+	}
+	return p, nil
+}
+
+func (p *Plugin) loadMCP(opts Options) {
+	sheet := &report.Sheet{File: mcpFile}
+	src, err := readDocument(p.root, opts.Limits.MCP, documentCodes{
+		notRegular: finding.MCPNotRegular,
+		escapes:    finding.MCPEscapes,
+		unreadable: finding.MCPUnreadable,
+		tooLarge:   finding.MCPTooLarge,
+	}, sheet)
+	if err != nil && sheet.Len() == 0 {
+		return // absent
+	}
+	p.mcpState = MCPDisabled
+	if err == nil {
+		if config := judgeMCP(src, p.manifest.version, p.root, opts, sheet); config != nil {
+			p.mcpState = MCPConfigured
+			p.servers, p.skippedServers = config.servers, config.skipped
+		}
+	}
+	p.findings = append(p.findings, sheet.Findings()...)
+}
+
+// documentCodes are the codes for a document that cannot be had.
+type documentCodes struct {
+	missing, notRegular, escapes, unreadable, tooLarge finding.Code
+}
+
+// readDocument reads one of the two JSON documents, matched byte for byte. A
+// document that is absent and may be is an error without a fault on the sheet.
+func readDocument(root *paths.Root, limit int64, codes documentCodes, sheet *report.Sheet) ([]byte, error) {
+	name := sheet.File
+	src, err := root.AppendFile(nil, name, limit)
+	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, paths.ErrDangling) {
+		if exact, exactErr := root.Exact(name); exactErr == nil && !exact {
+			err = fs.ErrNotExist
+		}
+	}
+	sheet.Source = src
+	add := func(code finding.Code, format string, args ...any) {
+		sheet.Add(code, "", "", report.Whole, format, args...)
+	}
+	switch {
+	case err == nil:
+		return src, nil
+	case errors.Is(err, paths.ErrDangling), errors.Is(err, paths.ErrLoop):
+		add(codes.notRegular, "%s is a link that leads nowhere: make it a regular file", name)
+	case errors.Is(err, fs.ErrNotExist):
+		if codes.missing != "" {
+			add(codes.missing, "there is no file named %s in the plugin root: add one", name)
+		}
+	case errors.Is(err, paths.ErrEscape):
+		add(codes.escapes, "%s leads outside the plugin root: replace the link by the file itself", name)
+	case errors.Is(err, paths.ErrNotRegular):
+		add(codes.notRegular, "%s is no regular file: make it one", name)
+	case errors.Is(err, paths.ErrTooLarge):
+		add(codes.tooLarge, "%s is larger than %d bytes: make it smaller", name, limit)
+	default:
+		add(codes.unreadable, "%s cannot be read: %s", name, rootCause(err))
+	}
+	return nil, err
+}

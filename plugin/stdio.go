@@ -1,0 +1,228 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/strictjson"
+	"github.com/plugberth/plugberth/paths"
+	"github.com/plugberth/plugberth/plugin/finding"
+)
+
+// The variables that the client sets and an entry must not (AP §9.2).
+const (
+	envRoot = "PLUGIN_ROOT"
+	envData = "PLUGIN_DATA"
+)
+
+const nul = "\x00"
+
+// judgeStdio judges the members of a stdio entry (AP §7.2.1, §9).
+func (e *entry) judgeStdio() {
+	s := &e.server.stdio
+	for m := range e.value.Members() {
+		switch v := m.Value; m.Name {
+		case "command":
+			if v.Kind() == strictjson.String {
+				s.Command = v.Text()
+				e.command(v)
+			}
+		case "args":
+			for i, a := range v.Elements() {
+				s.Args = append(s.Args, a.Text())
+				if a.Kind() == strictjson.String && strings.Contains(a.Text(), nul) {
+					e.add(finding.ServerNUL, fmt.Sprintf("/args/%d", i), a.Offset(), "an argument has a NUL character: remove it")
+				}
+			}
+		case "env":
+			s.Env = texts(v)
+			for m := range v.Members() {
+				e.env(m)
+			}
+		case "cwd":
+			if v.Kind() == strictjson.String {
+				s.Cwd = v.Text()
+				e.cwd(v)
+			}
+		}
+	}
+}
+
+// textFault is what is wrong with the text of a value.
+type textFault struct {
+	code    finding.Code
+	message string
+}
+
+// checkCommand judges the text of a command: one token, a bare name or a path
+// that begins with ./ (AP §7.2.1).
+func checkCommand(c string) *textFault {
+	invalid := func(message string) *textFault { return &textFault{finding.ServerCommandInvalid, message} }
+	switch {
+	case strings.Contains(c, nul):
+		return &textFault{finding.ServerNUL, "command has a NUL character: remove it"}
+	case c == "":
+		return invalid("command is empty: name a program")
+	case strings.HasPrefix(c, "./"):
+		if err := paths.CheckRelative(c); err != nil {
+			return invalid("command is " + err.Error())
+		}
+		return nil
+	}
+	first := c
+	if i := strings.IndexFunc(c, unicode.IsSpace); i >= 0 {
+		first = c[:i]
+	}
+	switch {
+	case first == "." || first == ".." || strings.HasPrefix(first, "../"):
+		return invalid("command is no program name: write ./ and a path inside the plugin")
+	case strings.Contains(first, "${"):
+		return invalid("placeholders are not expanded in command: write ./ and a path inside the plugin")
+	case strings.ContainsAny(first, `/\`):
+		return invalid("command is a path that does not begin with ./: write a bare name or a path inside the plugin")
+	case first != c:
+		return &textFault{finding.ServerCommandShellLine, "command looks like a shell line: keep the program's name and move the arguments to args"}
+	}
+	if err := paths.CheckRelative("./" + c); err != nil {
+		return invalid("command is no program name: " + strings.TrimPrefix(err.Error(), paths.ErrForm.Error()+": "))
+	}
+	return nil
+}
+
+func (e *entry) command(v strictjson.Value) {
+	const at = "/command"
+	c := v.Text()
+	if f := checkCommand(c); f != nil {
+		e.add(f.code, at, v.Offset(), f.message)
+		return
+	}
+	if !strings.HasPrefix(c, "./") {
+		return
+	}
+	loc, err := e.root.Resolve(c)
+	switch {
+	case errors.Is(err, paths.ErrEscape):
+		e.add(finding.ServerCommandEscapes, at, v.Offset(), "command leads outside the plugin root: ship the program inside the plugin")
+	case err != nil:
+		e.add(finding.ServerPathUnreadable, at, v.Offset(), "command cannot be looked at: %s", rootCause(err))
+	case !loc.Exists():
+		e.add(finding.ServerCommandMissing, at, v.Offset(), "there is no file %s: ship it or correct the path", printable.Quote(c))
+	case !loc.IsRegular():
+		e.add(finding.ServerCommandNotRegular, at, v.Offset(), "command leads to something that is no file: name the program")
+	}
+}
+
+func (e *entry) env(m strictjson.Member) {
+	at := "/env" + strictjson.Pointer(m.Name)
+	switch {
+	case m.Name == "" || strings.ContainsAny(m.Name, "="+nul):
+		e.add(finding.ServerEnvName, at, m.Offset, "an environment name is not empty and has no = and no NUL")
+	case reservedEnv(m.Name, runtime.GOOS == "windows"):
+		e.add(finding.ServerEnvReserved, at, m.Offset, "%s is set by the client: remove it from env", printable.Quote(m.Name))
+	}
+	if m.Value.Kind() == strictjson.String && strings.Contains(m.Value.Text(), nul) {
+		e.add(finding.ServerNUL, at, m.Value.Offset(), "the value of %s has a NUL character: remove it", printable.Quote(m.Name))
+	}
+}
+
+// reservedEnv reports whether an entry of that name would stand for one of the
+// client's variables, by the platform's reading of names.
+func reservedEnv(name string, windows bool) bool {
+	if windows {
+		return strings.EqualFold(name, envRoot) || strings.EqualFold(name, envData)
+	}
+	return name == envRoot || name == envData
+}
+
+// cwdBase says what a cwd is relative to.
+type cwdBase uint8
+
+const (
+	cwdRoot cwdBase = iota
+	cwdData
+)
+
+// parseCwd judges the text of a cwd and splits it into its base and the path
+// below it, which begins with ./ (AP §7.2.1).
+func parseCwd(cwd string) (base cwdBase, below string, fault *textFault) {
+	if strings.Contains(cwd, nul) {
+		return 0, "", &textFault{finding.ServerNUL, "cwd has a NUL character: remove it"}
+	}
+	below = cwd
+	if !strings.HasPrefix(cwd, "./") {
+		ok := false
+		if below, ok = afterPlaceholder(cwd, expand.PluginRoot); !ok {
+			base = cwdData
+			if below, ok = afterPlaceholder(cwd, expand.PluginData); !ok {
+				return 0, "", &textFault{finding.ServerCwdInvalid,
+					"cwd is none of ./…, ${PLUGIN_ROOT}, ${PLUGIN_ROOT}/…, ${PLUGIN_DATA}, ${PLUGIN_DATA}/…: write one of them or leave it out"}
+			}
+		}
+	}
+	if err := paths.CheckRelative(below); err != nil {
+		return 0, "", &textFault{finding.ServerCwdInvalid, "cwd is " + err.Error()}
+	}
+	return base, below, nil
+}
+
+// afterPlaceholder returns the path behind a placeholder, beginning with ./.
+func afterPlaceholder(cwd, placeholder string) (below string, ok bool) {
+	rest, ok := strings.CutPrefix(cwd, placeholder)
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return "./" + strings.TrimLeft(rest, "/"), true
+}
+
+func (e *entry) cwd(v strictjson.Value) {
+	const at = "/cwd"
+	base, below, f := parseCwd(v.Text())
+	if f != nil {
+		e.add(f.code, at, v.Offset(), f.message)
+		return
+	}
+	if strings.Contains(below, expand.PluginRoot) || strings.Contains(below, expand.PluginData) {
+		return // what it means is known at launch
+	}
+	escapes := func(what string) {
+		e.add(finding.ServerCwdEscapes, at, v.Offset(), "cwd leads outside the %s: choose a directory inside", what)
+	}
+	if base == cwdData {
+		// There is no data directory yet, so the path applies lexically.
+		if c := path.Clean(strings.ReplaceAll(below, separator, "/")); c == ".." || strings.HasPrefix(c, "../") {
+			escapes("data directory")
+		}
+		return
+	}
+	loc, err := e.root.Resolve(below)
+	switch {
+	case errors.Is(err, paths.ErrEscape):
+		escapes("plugin root")
+	case err != nil:
+		e.add(finding.ServerPathUnreadable, at, v.Offset(), "cwd cannot be looked at: %s", rootCause(err))
+	case !loc.Exists():
+		e.add(finding.ServerCwdMissing, at, v.Offset(), "there is no directory %s: ship it or correct the path", printable.Quote(v.Text()))
+	case !loc.IsDir():
+		e.add(finding.ServerCwdNotDirectory, at, v.Offset(), "cwd leads to something that is no directory: name a directory")
+	}
+}
+
+// separator is what separates path components besides the slash, if anything.
+var separator = map[bool]string{true: `\`, false: "/"}[runtime.GOOS == "windows"]
+
+// rootCause is the innermost text of an I/O error, without the path.
+func rootCause(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return printable.Escape(err.Error())
+		}
+		err = inner
+	}
+}

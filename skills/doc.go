@@ -1,0 +1,26 @@
+// Package skills reads Agent Skills: directories with a SKILL.md file, whose
+// YAML frontmatter says what the skill does and whose Markdown body tells an
+// agent how.
+//
+// [Load] reads a directory of skills below a [paths.Root], such as a plugin's
+// skills directory, and judges each as the Agent Skills specification says
+// (AS): one that does not conform is skipped with a finding, the others stay.
+// [Parse] judges the content of one SKILL.md.
+//
+// Skills load progressively. A [Skill] holds what a catalogue shows, its name,
+// description and location, and the rest of the frontmatter, but not its body:
+// [Skill.Body] reads that on activation, [Skill.Resources] lists the files
+// beside it, and [Skill.FS] opens them, contained in the root.
+//
+// # Choices
+//
+// The frontmatter is split by hand rather than with a library, because the
+// delimiters of a SKILL.md are exact: the first line is ---, in column one,
+// and so is the first later line that ends it; a --- inside a value or an
+// indented one is text. Values come from the YAML node tree, so that an
+// unquoted 1.10, 2024-01-01 or true is kept as its literal text, with a
+// warning. Names are ASCII. The length of a description counts code points,
+// after trimming. Beyond the text of the specification, duplicate and merge
+// keys, custom tags, document markers and aliases that expand far are refused,
+// and the frontmatter is limited to 128 KiB.
+package skills

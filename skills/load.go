@@ -1,0 +1,269 @@
+package skills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/report"
+	"github.com/plugberth/plugberth/paths"
+	"github.com/plugberth/plugberth/plugin/finding"
+)
+
+// Mode says what becomes of a skill that does not conform in a way that some
+// hosts forgive.
+type Mode uint8
+
+const (
+	// Strict skips every skill that does not conform, as AP §7.1 asks.
+	Strict Mode = iota
+	// Lenient is reserved for keeping skills with certain faults, each with a
+	// warning. It is not available yet: loading with it fails with an error
+	// that is errors.ErrUnsupported.
+	Lenient
+)
+
+// Options choose how skills are loaded. The zero value is strict with the
+// default limits.
+type Options struct {
+	Mode   Mode
+	Limits Limits
+}
+
+// Limits bound what loading reads. Zero or less in a field means its default.
+type Limits struct {
+	File        int64 // bytes of one SKILL.md, default 1 MiB
+	Frontmatter int   // bytes of one frontmatter, default 128 KiB
+	Depth       int   // nesting of YAML, and of directories when resources are listed, default 100
+	Skills      int   // directories with a SKILL.md, default 10,000
+	Entries     int   // entries read of one directory of skills, or below one skill, default 100,000
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	if l.File <= 0 {
+		l.File = 1 << 20
+	}
+	set(&l.Frontmatter, 128<<10)
+	set(&l.Depth, 100)
+	set(&l.Skills, 10_000)
+	set(&l.Entries, 100_000)
+	return l
+}
+
+func (o Options) check() error {
+	switch o.Mode {
+	case Strict:
+		return nil
+	case Lenient:
+		return fmt.Errorf("skills: lenient mode: %w", errors.ErrUnsupported)
+	}
+	return fmt.Errorf("skills: mode %d is unknown", o.Mode)
+}
+
+// State says what became of a directory of skills.
+type State uint8
+
+// The states.
+const (
+	Absent  State = iota // there is no such directory, which is no error (AP §6.2)
+	Loaded               // it was read; some of its skills may have been skipped
+	Invalid              // it is no directory inside the root, or cannot be read (AP §6.2)
+)
+
+// String returns "absent", "loaded" or "invalid".
+func (s State) String() string {
+	switch s {
+	case Absent:
+		return "absent"
+	case Loaded:
+		return "loaded"
+	}
+	return "invalid"
+}
+
+// Listing is what [Load] found. It is the caller's to keep.
+type Listing struct {
+	State    State
+	Skills   []*Skill     // those that conform, sorted by directory name
+	Skipped  []string     // directory names of those that do not, sorted; each has an error among the findings
+	Findings finding.List // in the order of the directories
+}
+
+// Load reads the skills in the directory dir of root: every immediate child
+// that is a directory, or a link to one inside the root, with an entry named
+// exactly SKILL.md that resolves to a regular file inside the root (AP §7.1).
+// Faults of a skill, an I/O error included, cost that skill and are findings.
+// The error is for options that cannot be used and for a context that ends.
+func Load(ctx context.Context, root *paths.Root, dir string, opts Options) (*Listing, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	opts.Limits = opts.Limits.withDefaults()
+	release, err := root.Hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l := loader{ctx: ctx, root: root, dir: dir, opts: opts, out: &Listing{}}
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	return l.out, nil
+}
+
+// loader is one run of Load.
+type loader struct {
+	ctx   context.Context
+	root  *paths.Root
+	dir   string // as the package spells it
+	opts  Options
+	out   *Listing
+	found int
+	buf   []byte
+}
+
+func (l *loader) invalid(code finding.Code, format string, args ...any) {
+	l.out.State = Invalid
+	l.component(code, format, args...)
+}
+
+func (l *loader) component(code finding.Code, format string, args ...any) {
+	l.out.Findings = append(l.out.Findings, finding.New(code, finding.Place{File: l.dir}, fmt.Sprintf(format, args...)))
+}
+
+func (l *loader) load() error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	loc, err := l.root.Resolve(l.dir)
+	switch {
+	case errors.Is(err, paths.ErrLoop):
+		l.invalid(finding.SkillsNotDirectory, "%s is a loop of links: make it a directory", l.dir)
+		return nil
+	case errors.Is(err, paths.ErrEscape):
+		l.invalid(finding.SkillsEscapes, "%s leads outside the plugin root: replace the link by the directory itself", l.dir)
+		return nil
+	case err != nil:
+		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, reasonOf(err))
+		return nil
+	case loc.Dangling():
+		l.invalid(finding.SkillsNotDirectory, "%s is a link that leads nowhere: make it a directory", l.dir)
+		return nil
+	case !loc.Exists():
+		return nil
+	}
+	exact, err := l.root.Exact(l.dir)
+	switch {
+	case err != nil:
+		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, reasonOf(err))
+		return nil
+	case !exact:
+		return nil
+	case !loc.IsDir():
+		l.invalid(finding.SkillsNotDirectory, "%s is no directory: make it one", l.dir)
+		return nil
+	}
+	entries, more, err := l.root.List(loc.Name(), l.opts.Limits.Entries)
+	if err != nil {
+		l.invalid(finding.SkillsUnreadable, "%s cannot be read: %s", l.dir, reasonOf(err))
+		return nil
+	}
+	l.out.State = Loaded
+	if more {
+		l.component(finding.SkillsTooMany, "%s has more than %d entries: only the first of them are read", l.dir, l.opts.Limits.Entries)
+	}
+	for _, e := range entries {
+		if err := l.ctx.Err(); err != nil {
+			return err
+		}
+		if l.child(loc.Name(), e) {
+			l.component(finding.SkillsTooMany, "%s has more than %d skills: only the first of them are loaded", l.dir, l.opts.Limits.Skills)
+			break
+		}
+	}
+	return nil
+}
+
+// child looks at one entry of the directory. It reports whether the entry is a
+// skill beyond the limit.
+func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
+	name := e.Name()
+	sheet := &report.Sheet{File: l.dir + "/" + name}
+	defer func() { l.out.Findings = append(l.out.Findings, sheet.Findings()...) }()
+	at := dir + "/" + name
+	switch {
+	case e.IsDir():
+	case e.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0:
+		loc, err := l.root.Resolve(at)
+		switch {
+		case errors.Is(err, paths.ErrLoop) || err == nil && !loc.Exists():
+			sheet.Add(finding.SkillDanglingLink, name, "", report.Whole, "%s is a link that leads nowhere: remove it", printable.Quote(name))
+			return false
+		case errors.Is(err, paths.ErrEscape):
+			l.skip(sheet, name, finding.SkillEscapes, "%s leads outside the plugin root: replace the link by the directory itself", printable.Quote(name))
+			return false
+		case err != nil:
+			l.skip(sheet, name, finding.SkillUnreadable, "%s cannot be looked at: %s", printable.Quote(name), reasonOf(err))
+			return false
+		case !loc.IsDir():
+			return false
+		}
+		at = loc.Name()
+	default:
+		return false
+	}
+
+	content, err := l.root.AppendFile(l.buf[:0], at+"/"+fileName, l.opts.Limits.File)
+	l.buf = content
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, paths.ErrDangling) {
+		return false
+	}
+	if exact, exactErr := l.root.Exact(at + "/" + fileName); exactErr == nil && !exact {
+		return false
+	}
+	sheet.File += "/" + fileName
+	switch {
+	case errors.Is(err, paths.ErrDangling), errors.Is(err, paths.ErrLoop):
+		sheet.Add(finding.SkillFileNotRegular, name, "", report.Whole, "SKILL.md is a link that leads nowhere, so %s is no skill", printable.Quote(name))
+		return false
+	case errors.Is(err, paths.ErrNotRegular):
+		sheet.Add(finding.SkillFileNotRegular, name, "", report.Whole, "SKILL.md is no regular file, so %s is no skill", printable.Quote(name))
+		return false
+	case l.found >= l.opts.Limits.Skills:
+		return true
+	}
+	l.found++
+	switch {
+	case err == nil:
+	case errors.Is(err, paths.ErrEscape):
+		l.skip(sheet, name, finding.SkillEscapes, "SKILL.md leads outside the plugin root: replace the link by the file itself")
+		return false
+	case errors.Is(err, paths.ErrTooLarge):
+		l.skip(sheet, name, finding.SkillTooLarge, tooLarge, l.opts.Limits.File)
+		return false
+	default:
+		l.skip(sheet, name, finding.SkillUnreadable, "SKILL.md cannot be read: %s", reasonOf(err))
+		return false
+	}
+	sheet.Source = content
+	s := judge(name, content, l.opts, sheet)
+	if s == nil {
+		l.out.Skipped = append(l.out.Skipped, name)
+		return false
+	}
+	s.root, s.dir, s.location = l.root, at, l.dir+"/"+name+"/"+fileName
+	l.out.Skills = append(l.out.Skills, s)
+	return false
+}
+
+func (l *loader) skip(sheet *report.Sheet, name string, code finding.Code, format string, args ...any) {
+	sheet.Add(code, name, "", report.Whole, format, args...)
+	l.out.Skipped = append(l.out.Skipped, name)
+}

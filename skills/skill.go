@@ -1,0 +1,213 @@
+package skills
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/plugberth/plugberth/paths"
+)
+
+// Skill is one skill that conforms. It is made by [Load] or [Parse], is
+// immutable and safe for concurrent use. The zero value is a skill without a
+// name or content.
+type Skill struct {
+	name          string
+	directory     string
+	description   string
+	license       string
+	compatibility string
+	metadata      map[string]string
+	tools         string
+	extra         []string
+	front         string
+
+	location string
+	root     *paths.Root // nil for a parsed skill
+	dir      string      // of the skill, resolved, in root
+	limits   Limits
+}
+
+// Name returns the skill's name (AS).
+func (s *Skill) Name() string { return s.name }
+
+// Directory returns the name of the skill's directory.
+func (s *Skill) Directory() string { return s.directory }
+
+// Description returns what the skill does and when to use it, exactly as the
+// YAML value reads, blanks at its ends included (AS).
+func (s *Skill) Description() string { return s.description }
+
+// License returns the license key, or "" where there is none (AS).
+func (s *Skill) License() string { return s.license }
+
+// Compatibility returns the compatibility key, or "" where there is none (AS).
+func (s *Skill) Compatibility() string { return s.compatibility }
+
+// Metadata returns a copy of the metadata mapping, nil where there is none (AS).
+func (s *Skill) Metadata() map[string]string { return maps.Clone(s.metadata) }
+
+// AllowedTools returns the tools of the allowed-tools key, split at blanks
+// outside parentheses (AS).
+func (s *Skill) AllowedTools() []string { return splitTools(s.tools) }
+
+// ExtraKeys returns the frontmatter keys that the specification does not
+// define, in document order. [Skill.Decode] reads them.
+func (s *Skill) ExtraKeys() []string { return slices.Clone(s.extra) }
+
+// Frontmatter returns the YAML between the delimiters, unchanged.
+func (s *Skill) Frontmatter() string { return s.front }
+
+// Location returns the path of SKILL.md as the package spells it, relative to
+// the root and slash-separated, such as "skills/review/SKILL.md". It is "" for
+// a skill that was parsed without a directory.
+func (s *Skill) Location() string { return s.location }
+
+// ErrNoKey is returned by [Skill.Decode] for a key that is not there.
+var ErrNoKey = errors.New("skills: the frontmatter has no such key")
+
+// Decode stores the value of a frontmatter key, of the specification or not,
+// in the value that into points to, as gopkg.in/yaml.v3 does. It fails with
+// [ErrNoKey] or the YAML reader's error.
+func (s *Skill) Decode(key string, into any) error {
+	var doc yaml.Node
+	if err := unmarshal([]byte(s.front), &doc); err != nil {
+		return err
+	}
+	if len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode {
+		pairs := doc.Content[0].Content
+		for i := 0; i < len(pairs); i += 2 {
+			if k := follow(pairs[i]); k.Kind == yaml.ScalarNode && k.Value == key {
+				return decode(pairs[i+1], into)
+			}
+		}
+	}
+	return ErrNoKey
+}
+
+func decode(n *yaml.Node, into any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return n.Decode(into)
+}
+
+// ErrNoFiles is returned where a skill has no directory to read from, because
+// it was made by [Parse].
+var ErrNoFiles = errors.New("skills: the skill was not loaded from a directory")
+
+// Body reads SKILL.md again and returns what follows the closing delimiter,
+// unchanged, also where it is not UTF-8 (AS). It fails where the file has gone,
+// has grown over the limit, or no longer has frontmatter.
+func (s *Skill) Body() (string, error) {
+	if s.root == nil {
+		return "", ErrNoFiles
+	}
+	file, err := s.root.AppendFile(nil, s.dir+"/"+fileName, s.limits.File)
+	if err != nil {
+		return "", err
+	}
+	doc, f := split(file)
+	if f != nil {
+		return "", fmt.Errorf("skills: %s: %s", s.location, f.message)
+	}
+	return string(doc.body), nil
+}
+
+// FS returns the skill's directory as a file system. It opens regular files
+// and directories only; links are followed and contained in the root that the
+// skill was loaded from (AP §4.1), and fail with paths.ErrEscape otherwise.
+func (s *Skill) FS() (fs.FS, error) {
+	if s.root == nil {
+		return nil, ErrNoFiles
+	}
+	return fs.Sub(s.root, s.dir)
+}
+
+// Resource is a file beside SKILL.md.
+type Resource struct {
+	Path string // relative to the skill's directory, slash-separated; opens with [Skill.FS]
+	Size int64  // in bytes
+}
+
+// Resources lists the regular files of the skill's directory and below,
+// SKILL.md left out, in the order of their paths, at most max of them, and
+// reports whether it cut the list; max 0 means 1,000. Links to files and
+// directories inside the root count as what they lead to; those that lead
+// outside, nowhere or back into themselves are left out.
+func (s *Skill) Resources(max int) (list []Resource, more bool, err error) {
+	if s.root == nil {
+		return nil, false, ErrNoFiles
+	}
+	if max <= 0 {
+		max = 1000
+	}
+	release, err := s.root.Hold()
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	l := lister{root: s.root, max: max, entries: s.limits.Entries}
+	if err := l.walk(s.dir, "", s.limits.Depth); err != nil {
+		return nil, false, err
+	}
+	return l.list, l.more, nil
+}
+
+// lister collects the files below a directory.
+type lister struct {
+	root    *paths.Root
+	max     int
+	entries int      // that may still be read
+	open    []string // resolved directories on the way, to notice a link back
+	list    []Resource
+	more    bool
+}
+
+// walk lists the directory dir, resolved, whose files appear below prefix.
+func (l *lister) walk(dir, prefix string, depth int) error {
+	if depth <= 0 || l.entries <= 0 {
+		l.more = true
+		return nil
+	}
+	if slices.Contains(l.open, dir) {
+		return nil
+	}
+	l.open = append(l.open, dir)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	entries, more, err := l.root.List(dir, l.entries)
+	if err != nil {
+		return err
+	}
+	l.entries -= len(entries)
+	for _, e := range entries {
+		loc, err := l.root.Resolve(dir + "/" + e.Name())
+		name := prefix + e.Name()
+		switch {
+		case l.more:
+			return nil
+		case err != nil || name == fileName || strings.ContainsRune(name, 0):
+		case loc.IsDir():
+			if err := l.walk(loc.Name(), name+"/", depth-1); err != nil && prefix == "" && e.IsDir() {
+				return err
+			}
+		case loc.IsRegular() && len(l.list) == l.max:
+			l.more = true
+		case loc.IsRegular():
+			info, err := l.root.Stat(loc.Name())
+			if err != nil {
+				continue
+			}
+			l.list = append(l.list, Resource{Path: name, Size: info.Size()})
+		}
+	}
+	l.more = l.more || more
+	return nil
+}

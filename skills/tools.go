@@ -1,0 +1,29 @@
+package skills
+
+// splitTools splits an allowed-tools value at blanks that do not stand inside
+// parentheses: "Bash(git add:*) Read" is two tools (AS).
+func splitTools(s string) []string {
+	var tools []string
+	start, depth := -1, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case depth == 0 && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			if start >= 0 {
+				tools = append(tools, s[start:i])
+				start = -1
+			}
+			continue
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		tools = append(tools, s[start:])
+	}
+	return tools
+}
