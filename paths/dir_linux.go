@@ -8,14 +8,16 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
-// dirTree reads a directory on Linux by openat, component by component and
-// never through a link, which is proof of containment by itself and costs about
-// half of what os.Root does.
+// dirTree reads a directory on Linux by openat2, or where that is missing by
+// openat, component by component, and never through a link, which is proof of
+// containment by itself and costs about half of what os.Root does.
 type dirTree struct {
 	path string
+	old  atomic.Bool // openat2 is missing or forbidden
 
 	mu    sync.Mutex
 	holds int
@@ -44,7 +46,7 @@ func (d *dirTree) hold() (func(), error) {
 	defer d.mu.Unlock()
 	if d.holds == 0 {
 		fd, err := open(func() (int, error) {
-			return syscall.Open(d.path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+			return syscall.Open(d.path, passFlags, 0)
 		})
 		if err != nil {
 			return nil, pathError("open", d.path, err)
@@ -75,28 +77,52 @@ func open(call func() (int, error)) (int, error) {
 	}
 }
 
-const dirFlags = syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC
+// oPath is O_PATH, which syscall does not have: it asks for no permission and
+// opens nothing, also no device. It is the same wherever Go runs on Linux.
+const oPath = 0x200000
+
+const (
+	atFlags   = oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC
+	passFlags = atFlags | syscall.O_DIRECTORY // to pass through a directory
+	dirFlags  = syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC
+)
 
 // openAt opens name without following links. It fails with errLink where one
-// may stand in the way.
+// may stand in the way, and where name is not one that resolving gives.
 func (d *dirTree) openAt(name string, flags int) (int, error) {
+	if !d.old.Load() {
+		fd, err := open(func() (int, error) { return openat2(d.fd, name, flags) })
+		switch err {
+		case syscall.ENOSYS, syscall.EPERM, syscall.EINVAL:
+			d.old.Store(true) // sandboxes answer EPERM; no file here can
+		case syscall.ELOOP, syscall.ENOTDIR, syscall.EXDEV, syscall.EAGAIN:
+			return -1, errLink // O_DIRECTORY says ENOTDIR of a link
+		default:
+			return fd, err
+		}
+	}
+	return d.walkAt(name, flags)
+}
+
+// walkAt is openAt by openat alone.
+func (d *dirTree) walkAt(name string, flags int) (int, error) {
 	parent := d.fd
 	for {
 		first, rest, more := strings.Cut(name, "/")
-		if first == ".." || first == "" {
-			return -1, fs.ErrInvalid
-		}
 		use := flags
 		if more {
-			use = dirFlags
+			use = passFlags
 		}
-		fd, err := open(func() (int, error) { return syscall.Openat(parent, first, use, 0) })
+		fd, err := -1, errLink
+		if first != ".." && first != "" {
+			fd, err = open(func() (int, error) { return syscall.Openat(parent, first, use, 0) })
+		}
 		if parent != d.fd {
 			syscall.Close(parent)
 		}
 		switch {
 		case err == syscall.ELOOP, err == syscall.ENOTDIR:
-			return -1, errLink // O_DIRECTORY says ENOTDIR of a link
+			return -1, errLink
 		case err != nil:
 			return -1, err
 		case !more:
@@ -166,7 +192,52 @@ func (d *dirTree) openFile(name string) (fs.File, error) {
 			return nil, err
 		}
 	}
-	return os.NewFile(uintptr(fd), path.Join(d.path, name)), nil
+	file := os.NewFile(uintptr(fd), path.Join(d.path, name))
+	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		return &dirFile{file, d, name}, nil
+	}
+	return file, nil
+}
+
+// dirFile is an open directory. The entries that os.File lists look for their
+// FileInfo by path, through any link that took the directory's place; these do
+// not.
+type dirFile struct {
+	fs.ReadDirFile
+	tree *dirTree
+	name string
+}
+
+func (f *dirFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	entries, err := f.ReadDirFile.ReadDir(n)
+	for i, e := range entries {
+		entries[i] = &dirEntry{e, f}
+	}
+	return entries, err
+}
+
+type dirEntry struct {
+	fs.DirEntry
+	dir *dirFile
+}
+
+func (e *dirEntry) Info() (fs.FileInfo, error) {
+	d, name := e.dir.tree, path.Join(e.dir.name, e.Name())
+	release, err := d.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	fd, err := d.openAt(name, atFlags)
+	if err == errLink {
+		err = ErrChanged
+	}
+	if err != nil {
+		return nil, pathError("stat", name, err)
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer file.Close()
+	return file.Stat()
 }
 
 func (d *dirTree) appendFile(buf []byte, name string, limit int64) ([]byte, error) {
@@ -175,15 +246,23 @@ func (d *dirTree) appendFile(buf []byte, name string, limit int64) ([]byte, erro
 		return buf, err
 	}
 	defer syscall.Close(fd)
-	return readLimited(buf, fdReader(fd), st.Size, limit)
+	return readLimited(buf, &fdReader{fd: fd, size: st.Size}, st.Size, limit)
 }
 
-// fdReader reads a descriptor of a regular file.
-type fdReader int
+// fdReader reads a descriptor of a regular file. It ends where the file ended
+// when it was opened, which saves a call; some files of the kernel claim to be
+// empty and are read to their end.
+type fdReader struct {
+	fd         int
+	size, read int64
+}
 
-func (fd fdReader) Read(p []byte) (int, error) {
+func (r *fdReader) Read(p []byte) (int, error) {
+	if r.size > 0 && r.read >= r.size {
+		return 0, io.EOF
+	}
 	for {
-		n, err := syscall.Read(int(fd), p)
+		n, err := syscall.Read(r.fd, p)
 		switch {
 		case err == syscall.EINTR:
 			continue
@@ -192,6 +271,7 @@ func (fd fdReader) Read(p []byte) (int, error) {
 		case n == 0:
 			return 0, io.EOF
 		}
+		r.read += int64(n)
 		return n, nil
 	}
 }
@@ -201,7 +281,7 @@ func (fd fdReader) Read(p []byte) (int, error) {
 func (d *dirTree) exact(dir, base string) (bool, error) {
 	other := swapCase(base)
 	if other != base {
-		if _, err := d.kindAt(path.Join(dir, other)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := d.kindAt(dir + "/" + other); errors.Is(err, fs.ErrNotExist) {
 			return true, nil
 		}
 	}

@@ -45,6 +45,18 @@ func (d *dirTree) hold() (func(), error) {
 		if err != nil {
 			return nil, err
 		}
+		// OpenRoot follows a link that took the directory's place.
+		opened, err := root.Stat(".")
+		if err == nil {
+			var there fs.FileInfo
+			if there, err = os.Lstat(d.path); err == nil && !os.SameFile(opened, there) {
+				err = pathError("open", d.path, ErrChanged)
+			}
+		}
+		if err != nil {
+			root.Close()
+			return nil, err
+		}
 		d.root = root
 	}
 	d.holds++
@@ -62,6 +74,13 @@ func (d *dirTree) release() {
 
 func (d *dirTree) resolve(name string) (Location, error) { return within(d.path, name) }
 
+// escaped reports whether err is what os.Root says of a link that leads out. os
+// gives that error no name, but always says it of "..".
+func (d *dirTree) escaped(err error) bool {
+	_, out := d.root.Stat("..")
+	return errors.Is(err, errors.Unwrap(out))
+}
+
 // openKind opens name if it is link-free and of a kind that may be opened.
 func (d *dirTree) openKind(name string, dirs bool) (*os.File, fs.FileInfo, error) {
 	loc, err := d.resolve(name)
@@ -75,6 +94,9 @@ func (d *dirTree) openKind(name string, dirs bool) (*os.File, fs.FileInfo, error
 		return nil, nil, ErrNotRegular
 	}
 	file, err := d.root.OpenFile(filepath.FromSlash(loc.name), os.O_RDONLY|nonBlock, 0)
+	if err != nil && d.escaped(err) {
+		err = errLink // put there since
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,7 +28,7 @@ var systemWalker = walker{
 	},
 	parent: func(p string) (string, error) { return filepath.Dir(p), nil },
 	split:  func(p string) []string { return strings.Split(p, "/") },
-	root: func(target string) string {
+	root: func(target, _ string) string {
 		if strings.HasPrefix(target, "/") {
 			return "/"
 		}

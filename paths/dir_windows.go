@@ -34,9 +34,12 @@ var systemWalker = walker{
 		p = p[len(filepath.VolumeName(p)):]
 		return strings.FieldsFunc(p, func(r rune) bool { return r == '/' || r == '\\' })
 	},
-	root: func(target string) string {
-		if filepath.IsAbs(target) {
+	root: func(target, at string) string {
+		switch {
+		case filepath.IsAbs(target):
 			return filepath.VolumeName(target) + `\`
+		case target != "" && os.IsPathSeparator(target[0]):
+			return filepath.VolumeName(at) + `\` // on the drive of the link
 		}
 		return ""
 	},
@@ -47,8 +50,9 @@ var systemWalker = walker{
 }
 
 const (
-	errInvalidName = syscall.Errno(123) // ERROR_INVALID_NAME
-	errDirectory   = syscall.Errno(267) // ERROR_DIRECTORY
+	errInvalidName  = syscall.Errno(123)  // ERROR_INVALID_NAME
+	errDirectory    = syscall.Errno(267)  // ERROR_DIRECTORY
+	errCannotFollow = syscall.Errno(1921) // ERROR_CANT_RESOLVE_FILENAME: too many links
 )
 
 // resolveSystem decides on the final path of an opened handle, since junctions
@@ -58,6 +62,9 @@ func resolveSystem(base, name string, inside func(string) bool) (resolved, error
 	name = filepath.Clean(filepath.FromSlash(name))
 	full := filepath.Join(base, name)
 	final, err := finalPath(full)
+	if errors.Is(err, errCannotFollow) {
+		return resolved{}, ErrLoop
+	}
 	if err != nil {
 		if !systemWalker.missing(err) {
 			return resolved{}, err

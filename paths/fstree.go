@@ -5,27 +5,78 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 )
 
 // fsTree serves any fs.FS. Links are followed only where they can be read.
 type fsTree struct {
-	fsys fs.FS
+	fsys  fs.FS
+	links fs.ReadLinkFS // nil where links cannot be read
+
+	mu       sync.Mutex
+	holds    int
+	listings map[string]map[string]fs.FileMode // by directory, while held; without links
 }
 
-func (t fsTree) dir() string { return "" }
+func newFSTree(fsys fs.FS) *fsTree {
+	links, ok := fsys.(fs.ReadLinkFS)
+	if ok {
+		// What fs.Sub returns always has the methods. Of a file system without
+		// them its ReadLink says ErrInvalid of any name, and its Lstat follows
+		// links.
+		if _, err := links.ReadLink("no such entry"); errors.Is(err, fs.ErrInvalid) {
+			links = nil
+		}
+	}
+	return &fsTree{fsys: fsys, links: links}
+}
 
-func (t fsTree) hold() (func(), error) { return func() {}, nil }
+func (t *fsTree) dir() string { return "" }
 
-func (t fsTree) walker() *walker {
+func (t *fsTree) hold() (func(), error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holds++
+	return t.release, nil
+}
+
+func (t *fsTree) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.holds--; t.holds == 0 {
+		t.listings = nil
+	}
+}
+
+// list returns the types of a directory's entries. They are kept until the
+// last hold ends: every look at an entry asks for them.
+func (t *fsTree) list(dir string) (map[string]fs.FileMode, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := t.listings[dir]; known != nil {
+		return known, nil
+	}
+	entries, err := fs.ReadDir(t.fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	types := make(map[string]fs.FileMode, len(entries))
+	for _, e := range entries {
+		types[e.Name()] = e.Type()
+	}
+	if t.holds > 0 {
+		if t.listings == nil {
+			t.listings = map[string]map[string]fs.FileMode{}
+		}
+		t.listings[dir] = types
+	}
+	return types, nil
+}
+
+func (t *fsTree) walker() *walker {
 	return &walker{
-		lstat: func(p string) (fs.FileMode, error) {
-			mode, err := t.lstat(p)
-			if _, ok := t.fsys.(fs.ReadLinkFS); !ok && mode&fs.ModeSymlink != 0 {
-				mode = fs.ModeIrregular // a link that cannot be read is no file
-			}
-			return mode, err
-		},
-		readlink: func(p string) (string, error) { return fs.ReadLink(t.fsys, p) },
+		lstat:    t.lstat,
+		readlink: t.readlink,
 		join:     func(dir, name string) string { return path.Join(dir, name) },
 		parent: func(p string) (string, error) {
 			if p == "." {
@@ -34,58 +85,60 @@ func (t fsTree) walker() *walker {
 			return path.Dir(p), nil
 		},
 		split:   func(p string) []string { return strings.Split(p, "/") },
-		root:    func(string) string { return "" },
+		root:    func(string, string) string { return "" },
 		missing: func(err error) bool { return errors.Is(err, fs.ErrNotExist) },
 	}
 }
 
-// lstat returns the type of the entry at p, which has no links before it.
-func (t fsTree) lstat(p string) (fs.FileMode, error) {
+// lstat returns the type of the entry at p, which has no links before it. A
+// link that cannot be read is no file.
+func (t *fsTree) lstat(p string) (fs.FileMode, error) {
 	if !fs.ValidPath(p) {
 		return 0, fs.ErrInvalid
 	}
 	if p == "." {
 		return fs.ModeDir, nil
 	}
-	if links, ok := t.fsys.(fs.ReadLinkFS); ok {
-		info, err := links.Lstat(p)
+	if t.links != nil {
+		info, err := t.links.Lstat(p)
 		if err != nil {
 			return 0, err
 		}
 		return info.Mode().Type(), nil
 	}
 	// Stat would follow links: only a listing tells.
-	entries, err := fs.ReadDir(t.fsys, path.Dir(p))
+	types, err := t.list(path.Dir(p))
 	if err != nil {
 		return 0, err
 	}
-	for _, e := range entries {
-		if e.Name() == path.Base(p) {
-			return e.Type(), nil
-		}
+	mode, ok := types[path.Base(p)]
+	switch {
+	case !ok:
+		return 0, fs.ErrNotExist
+	case mode&fs.ModeSymlink != 0:
+		return fs.ModeIrregular, nil
 	}
-	return 0, fs.ErrNotExist
+	return mode, nil
 }
 
-func (t fsTree) resolve(name string) (Location, error) {
-	w := t.walker()
-	readlink := w.readlink
-	w.readlink = func(p string) (string, error) {
-		target, err := readlink(p)
-		if err == nil && (path.IsAbs(target) || strings.ContainsRune(target, 0)) {
-			return "", ErrEscape // nothing in a file system is absolute
-		}
-		return target, err
+func (t *fsTree) readlink(p string) (string, error) {
+	target, err := t.links.ReadLink(p)
+	if err == nil && (path.IsAbs(target) || strings.ContainsRune(target, 0)) {
+		return "", ErrEscape // nothing in a file system is absolute
 	}
-	at, err := w.walk(".", name, func(string) bool { return true })
+	return target, err
+}
+
+func (t *fsTree) resolve(name string) (Location, error) {
+	at, err := t.walker().walk(".", name, func(string) bool { return true })
 	if err != nil {
 		return Location{}, err
 	}
-	return Location{name: at.path, mode: at.mode, exists: at.exists, linked: at.linked}, nil
+	return Location{name: at.path, mode: at.mode, exists: at.exists, linked: at.linked, dangling: at.dangling}, nil
 }
 
 // openKind opens name if it is of a kind that may be opened.
-func (t fsTree) openKind(name string, dirs bool) (fs.File, fs.FileInfo, error) {
+func (t *fsTree) openKind(name string, dirs bool) (fs.File, fs.FileInfo, error) {
 	loc, err := t.resolve(name)
 	switch {
 	case err != nil:
@@ -110,12 +163,12 @@ func (t fsTree) openKind(name string, dirs bool) (fs.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-func (t fsTree) openFile(name string) (fs.File, error) {
+func (t *fsTree) openFile(name string) (fs.File, error) {
 	file, _, err := t.openKind(name, true)
 	return file, err
 }
 
-func (t fsTree) appendFile(buf []byte, name string, limit int64) ([]byte, error) {
+func (t *fsTree) appendFile(buf []byte, name string, limit int64) ([]byte, error) {
 	file, info, err := t.openKind(name, false)
 	if err != nil {
 		return buf, err
@@ -124,12 +177,15 @@ func (t fsTree) appendFile(buf []byte, name string, limit int64) ([]byte, error)
 	return readLimited(buf, file, info.Size(), limit)
 }
 
-func (t fsTree) exact(dir, base string) (bool, error) {
-	loc, err := t.resolve(dir)
-	if err != nil {
-		return false, err
+func (t *fsTree) exact(dir, base string) (bool, error) {
+	if t.links == nil {
+		_, err := t.lstat(path.Join(dir, base)) // which looks into the listing
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
 	}
-	file, err := t.fsys.Open(loc.name)
+	file, err := t.openFile(dir)
 	if err != nil {
 		return false, err
 	}

@@ -17,54 +17,64 @@ type walker struct {
 	join     func(dir, name string) string
 	parent   func(path string) (string, error) // fails where there is none
 	split    func(path string) []string        // into components, after the volume
-	root     func(target string) string        // the root an absolute target starts from, or ""
+	root     func(target, at string) string    // the root an absolute target of a link in at starts from, or ""
 	missing  func(err error) bool              // whether a lookup error means "nothing there"
 }
 
 // resolved is where a walk ended.
 type resolved struct {
-	path    string
-	mode    fs.FileMode
-	exists  bool
-	linked  bool // a link was followed on the way
-	outside bool // an error was met where inside said no: nothing more is known
+	path     string
+	mode     fs.FileMode
+	exists   bool // nothing was missing on the way
+	linked   bool // a link was followed on the way
+	dangling bool // what was missing first was asked for by a link
+	outside  bool // an error was met where inside said no: nothing more is known
+	below    int  // how many components path has below the last one that is there
 }
 
 // walk follows name from the link-free directory base. inside tells whether a
-// path belongs to the root: errors met elsewhere are not looked into.
+// path belongs to the root: errors met elsewhere are not looked into. Once
+// something is missing "." and ".." are applied to the text, but a link that
+// the text then leads to counts, so that path never goes through one.
 func (w *walker) walk(base, name string, inside func(string) bool) (resolved, error) {
 	at := resolved{path: base, mode: fs.ModeDir, exists: true}
 	todo := w.split(name)
 	links := 0
+	asked := len(todo) // how much of todo is left of name itself
+	lost := func(path string) {
+		if at.exists {
+			at.dangling = len(todo) >= asked
+		}
+		at.path, at.exists, at.below = path, false, 1
+	}
 	for len(todo) > 0 {
 		c := todo[0]
 		todo = todo[1:]
 		if c == "" || c == "." {
 			continue
 		}
-		if at.exists && !at.mode.IsDir() {
-			at.exists = false // nothing is below a file
+		if at.below == 0 && !at.mode.IsDir() {
+			lost(at.path) // nothing is below a file
 		}
 		if c == ".." {
 			up, err := w.parent(at.path)
 			if err != nil {
 				return at, err
 			}
-			at.path = up
-			if at.exists {
-				at.mode = fs.ModeDir
-			}
+			at.path, at.mode = up, fs.ModeDir
+			at.below = max(at.below-1, 0)
 			continue
 		}
 		next := w.join(at.path, c)
-		if !at.exists {
+		if at.below > 0 {
 			at.path = next
+			at.below++
 			continue
 		}
-		mode, err := w.lstat(next)
+		mode, target, err := w.look(next)
 		switch {
 		case err != nil && w.missing(err):
-			at.path, at.exists = next, false
+			lost(next)
 			continue
 		case err != nil && !inside(next):
 			at.path, at.outside = next, true
@@ -76,23 +86,31 @@ func (w *walker) walk(base, name string, inside func(string) bool) (resolved, er
 			continue
 		}
 		at.linked = true
+		asked = min(asked, len(todo))
 		if links++; links > maxLinks {
 			return at, ErrLoop
 		}
-		target, err := w.readlink(next)
-		if err != nil {
-			if !inside(next) {
-				at.path, at.outside = next, true
-				return at, nil
-			}
-			return at, err
-		}
-		if root := w.root(target); root != "" {
+		if root := w.root(target, at.path); root != "" {
 			at.path, at.mode = root, fs.ModeDir
 		}
 		todo = append(w.split(target), todo...)
 	}
 	return at, nil
+}
+
+// look returns the type of what is at p and the target of a link. What changes
+// between the two calls is looked at again.
+func (w *walker) look(p string) (mode fs.FileMode, target string, err error) {
+	for range attempts {
+		mode, err = w.lstat(p)
+		if err != nil || mode&fs.ModeSymlink == 0 {
+			break
+		}
+		if target, err = w.readlink(p); err == nil {
+			break
+		}
+	}
+	return mode, target, err
 }
 
 // relativeTo returns path relative to base with slashes, or false if it lies
@@ -121,7 +139,7 @@ func within(base, name string) (Location, error) {
 	if !ok || at.outside {
 		return Location{}, ErrEscape
 	}
-	return Location{dir: base, name: rel, mode: at.mode, exists: at.exists, linked: at.linked}, nil
+	return Location{dir: base, name: rel, mode: at.mode, exists: at.exists, linked: at.linked, dangling: at.dangling}, nil
 }
 
 // Under resolves name below the directory base like [Root.Resolve], but base
@@ -131,7 +149,7 @@ func within(base, name string) (Location, error) {
 // opens nothing. It serves a working directory below PLUGIN_DATA, which is made
 // only at launch (AP §7.2.1).
 func Under(base, name string) (Location, error) {
-	if !filepath.IsAbs(base) || strings.ContainsRune(base, 0) || strings.ContainsRune(name, 0) {
+	if !filepath.IsAbs(base) || strings.ContainsRune(base, 0) || !validName(name) {
 		return Location{}, pathError("resolve", name, fs.ErrInvalid)
 	}
 	volume := filepath.VolumeName(base)
@@ -140,16 +158,17 @@ func Under(base, name string) (Location, error) {
 	if err != nil {
 		return Location{}, pathError("resolve", base, err)
 	}
-	if at.exists && !at.mode.IsDir() {
-		return Location{}, pathError("resolve", base, errors.New("not a directory"))
-	}
-	if !at.exists {
+	if at.below > 0 {
 		return underMissing(at.path, name)
+	}
+	if !at.mode.IsDir() {
+		return Location{}, pathError("resolve", base, errors.New("not a directory"))
 	}
 	loc, err := within(at.path, name)
 	if err != nil {
 		return Location{}, pathError("resolve", name, err)
 	}
+	loc.exists = loc.exists && at.exists
 	return loc, nil
 }
 

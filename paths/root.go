@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -76,7 +77,7 @@ func New(fsys fs.FS) (*Root, error) {
 	if !info.IsDir() {
 		return nil, pathError("open", ".", errors.New("not a directory"))
 	}
-	return &Root{fsTree{fsys}}, nil
+	return &Root{newFSTree(fsys)}, nil
 }
 
 func (r *Root) tree() (tree, error) {
@@ -96,8 +97,9 @@ func (r *Root) Dir() string {
 }
 
 // Hold keeps one handle on the directory open until release is called. Calls
-// made meanwhile cost less and see the same directory even if another one
-// takes its place. Calls of Hold nest; release may be called once.
+// made meanwhile cost less, and what they open is in that very directory even
+// if another one takes its place. Calls of Hold nest; release may be called
+// once.
 func (r *Root) Hold() (release func(), err error) {
 	t, err := r.tree()
 	if err != nil {
@@ -114,11 +116,13 @@ type Location struct {
 	mode   fs.FileMode
 	exists bool
 	linked bool // a link was followed on the way
+	// dangling: a link asked for what was not there.
+	dangling bool
 }
 
 // absence is the error for a location where nothing is.
 func (l Location) absence() error {
-	if l.linked {
+	if l.dangling {
 		return ErrDangling
 	}
 	return fs.ErrNotExist
@@ -140,8 +144,9 @@ func (l Location) Abs() string {
 // Exists reports whether something was there when the path was resolved.
 func (l Location) Exists() bool { return l.exists }
 
-// Dangling reports whether nothing was there although links led to it.
-func (l Location) Dangling() bool { return l.name != "" && !l.exists && l.linked }
+// Dangling reports whether nothing was there because a link on the way leads to
+// something that does not exist.
+func (l Location) Dangling() bool { return l.dangling }
 
 // IsDir reports whether it was a directory.
 func (l Location) IsDir() bool { return l.exists && l.mode.IsDir() }
@@ -151,7 +156,8 @@ func (l Location) IsRegular() bool { return l.exists && l.mode.IsRegular() }
 
 // Resolve follows name from the root, component by component, all links
 // included (AP §4.1). From the first missing component on the rest is applied
-// lexically. It fails with [ErrEscape] where the result lies outside, with
+// lexically, and what is there at the resulting path must be contained too,
+// though the location counts as missing. It fails with [ErrEscape] where the result lies outside, with
 // [ErrLoop] on a loop of links, and with the system's error where a component
 // cannot be looked at. A name is relative and may begin with "./"; on Windows
 // a backslash separates too.
@@ -160,7 +166,7 @@ func (r *Root) Resolve(name string) (Location, error) {
 	if err != nil {
 		return Location{}, err
 	}
-	if strings.ContainsRune(name, 0) || path.IsAbs(name) {
+	if !validName(name) {
 		return Location{}, pathError("resolve", name, fs.ErrInvalid)
 	}
 	loc, err := t.resolve(name)
@@ -168,6 +174,11 @@ func (r *Root) Resolve(name string) (Location, error) {
 		return Location{}, pathError("resolve", name, err)
 	}
 	return loc, nil
+}
+
+// validName reports whether name can be resolved at all.
+func validName(name string) bool {
+	return !strings.ContainsRune(name, 0) && !path.IsAbs(name)
 }
 
 // find calls open with a link-free name for name: with name itself first, and
@@ -243,14 +254,15 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 // ReadDir implements fs.ReadDirFS: the entries sorted by name, links shown as
 // links. Use [Root.List] where a directory may be of any size.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, _, err := r.List(name, 0)
+	entries, _, err := r.List(context.Background(), name, 0)
 	return entries, err
 }
 
 // List returns the first max entries of a directory in the order of their
 // names, and whether there were more; max 0 means all of them. It keeps no
-// more than twice max entries in memory.
-func (r *Root) List(name string, max int) (entries []fs.DirEntry, more bool, err error) {
+// more than twice max entries in memory, and those that it has just read. It
+// ends with the context's error when that ends.
+func (r *Root) List(ctx context.Context, name string, max int) (entries []fs.DirEntry, more bool, err error) {
 	file, err := r.Open(name)
 	if err != nil {
 		return nil, false, err
@@ -262,9 +274,12 @@ func (r *Root) List(name string, max int) (entries []fs.DirEntry, more bool, err
 	}
 	byName := func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
 		batch, err := dir.ReadDir(1024)
 		entries = append(entries, batch...)
-		if max > 0 && len(entries) >= 2*max {
+		if max > 0 && len(entries)/2 >= max {
 			slices.SortFunc(entries, byName)
 			clear(entries[max:])
 			entries, more = entries[:max], true
@@ -295,8 +310,11 @@ func (r *Root) ReadFile(name string) ([]byte, error) {
 // AppendFile appends the content of a regular file to buf and returns the
 // result. It fails with [ErrTooLarge], before reading where the size is known,
 // if there are more than limit bytes, and else as [Root.Open] does. The name
-// may have components that are not UTF-8.
+// is one as [Root.Resolve] takes it; it need not be UTF-8.
 func (r *Root) AppendFile(buf []byte, name string, limit int64) ([]byte, error) {
+	if !validName(name) {
+		return buf, pathError("read", name, fs.ErrInvalid)
+	}
 	out := buf
 	err := r.find("read", name, func(t tree, name string) (err error) {
 		out, err = t.appendFile(buf, name, limit)
@@ -321,6 +339,9 @@ func (r *Root) Exact(name string) (bool, error) {
 		return false, err
 	}
 	defer release()
+	if !validName(name) {
+		return false, pathError("readdir", name, fs.ErrInvalid)
+	}
 	dir, base := path.Split(name)
 	dir = strings.TrimSuffix(dir, "/")
 	if dir == "" {
@@ -361,13 +382,17 @@ func listed(file fs.File, name string) (bool, error) {
 	}
 }
 
-// readLimited appends what file holds to buf; size is a hint.
+// maxHint bounds how much is allocated because a file claims to be large.
+const maxHint = 1 << 20
+
+// readLimited appends what file holds to buf; size is a hint, which a hostile
+// archive chooses.
 func readLimited(buf []byte, file io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return buf, ErrTooLarge
 	}
 	start := len(buf)
-	buf = slices.Grow(buf, int(min(size, limit))+1)
+	buf = slices.Grow(buf, int(min(max(size, 0), maxHint))+1)
 	for {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, 512)

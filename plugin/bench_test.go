@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -112,9 +113,9 @@ func BenchmarkLoadFloor(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			front, _, _ := strings.Cut(string(src[4:]), "\n---\n")
+			front, _, _ := bytes.Cut(src[4:], []byte("\n---\n"))
 			var node yaml.Node
-			if err := yaml.Unmarshal([]byte(front), &node); err != nil {
+			if err := yaml.Unmarshal(front, &node); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -26,9 +26,10 @@
 // Where the specification leaves room, plugberth decides so: a member that
 // stands twice is refused at its owner; a leading byte order mark is ignored;
 // a bare command with blanks is a shell line and invalid, and so is a command
-// that resolves to something that is no file; a NUL character anywhere in a
-// stdio entry makes it invalid, as does an environment name that is empty or
-// has "="; a port is 1 to 65535, and a URL has no zone identifier; files,
-// counts and nesting are bounded. An extension namespace that stands twice in
-// the manifest is not readable.
+// that resolves to something that is no file; a command or cwd has at most
+// 4,096 bytes; a NUL character anywhere in a stdio entry makes it invalid, as
+// does an environment name that is empty or has "="; a port is 1 to 65535, and
+// a URL has no zone identifier; files, counts, nesting and the text of findings
+// are bounded. An extension namespace that stands twice in the manifest is not
+// readable.
 package plugin

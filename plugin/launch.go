@@ -72,7 +72,7 @@ func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {
 	}
 	data, err := paths.Under(dataDir, ".")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: the data directory cannot be used: %w", ErrPlan, innermost(err))
 	}
 	vars := expand.Vars{Root: p.Dir(), Data: data.Abs()}
 	total := vars.Size(s.stdio.Cwd)
@@ -90,7 +90,7 @@ func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {
 	if strings.HasPrefix(s.stdio.Command, "./") {
 		loc, err := p.root.Resolve(s.stdio.Command)
 		if err != nil {
-			return nil, err
+			return nil, planError("command", err)
 		}
 		if loc.Exists() && !loc.IsRegular() {
 			return nil, fmt.Errorf("%w: command leads to something that is no file", ErrPlan)
@@ -151,12 +151,21 @@ func (p *Plugin) workingDir(cwd string, vars expand.Vars) (string, error) {
 		loc, err = p.root.Resolve(below)
 	}
 	if err != nil {
-		return "", err
+		return "", planError("cwd", err)
 	}
 	if loc.Exists() && !loc.IsDir() {
 		return "", fmt.Errorf("%w: cwd leads to something that is no directory", ErrPlan)
 	}
 	return loc.Abs(), nil
+}
+
+// planError says that a member's path cannot be resolved, without the path,
+// which is the package's text.
+func planError(member string, err error) error {
+	if err = innermost(err); errors.Is(err, paths.ErrEscape) {
+		return fmt.Errorf("plugin: %s: %w", member, err)
+	}
+	return fmt.Errorf("%w: %s cannot be looked at: %w", ErrPlan, member, err)
 }
 
 // Digest returns a stable digest of the plan, "sha256:" and 64 hexadecimal

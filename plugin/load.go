@@ -156,12 +156,14 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p.loadMCP(opts)
+		if err := p.loadMCP(ctx, opts); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
 
-func (p *Plugin) loadMCP(opts Options) {
+func (p *Plugin) loadMCP(ctx context.Context, opts Options) error {
 	sheet := &report.Sheet{File: mcpFile}
 	src, err := readDocument(p.root, opts.Limits.MCP, documentCodes{
 		notRegular: finding.MCPNotRegular,
@@ -170,16 +172,21 @@ func (p *Plugin) loadMCP(opts Options) {
 		tooLarge:   finding.MCPTooLarge,
 	}, sheet)
 	if err != nil && sheet.Len() == 0 {
-		return // absent
+		return nil // absent
 	}
 	p.mcpState = MCPDisabled
 	if err == nil {
-		if config := judgeMCP(src, p.manifest.version, p.root, opts, sheet); config != nil {
+		config, err := judgeMCP(ctx, src, p.manifest.version, p.root, opts, sheet)
+		if err != nil {
+			return err
+		}
+		if config != nil {
 			p.mcpState = MCPConfigured
 			p.servers, p.skippedServers = config.servers, config.skipped
 		}
 	}
 	p.findings = append(p.findings, sheet.Findings()...)
+	return nil
 }
 
 // documentCodes are the codes for a document that cannot be had.

@@ -93,13 +93,14 @@ func judgeManifest(src []byte, opts Options, sheet *report.Sheet) *manifest {
 		sheet.Add(finding.ManifestNotObject, "", "", root.Offset(), "the manifest is %s: make it an object", root.Kind())
 		return nil
 	}
-	j := manifestJudge{sheet: sheet, m: &manifest{declared: map[string]bool{}}}
+	j := manifestJudge{notes: notes{sheet: sheet}, m: &manifest{declared: map[string]bool{}}}
+	defer j.close()
 	j.members(root)
 	j.schema(root)
 	if j.m.version != nil || !j.unsupported {
 		j.shape(root)
 	}
-	if sheet.Errors(0) {
+	if j.failed {
 		return nil
 	}
 	if opts.Lint {
@@ -109,13 +110,16 @@ func judgeManifest(src []byte, opts Options, sheet *report.Sheet) *manifest {
 }
 
 type manifestJudge struct {
-	sheet       *report.Sheet
+	notes
+	failed      bool
 	m           *manifest
 	unsupported bool // another version's manifest: its rules are not known
 }
 
 func (j *manifestJudge) add(code finding.Code, pointer string, off int, format string, args ...any) {
-	j.sheet.Add(code, "", pointer, off, format, args...)
+	if j.take(code, len(pointer), &j.failed) {
+		j.sheet.Add(code, "", pointer, off, format, args...)
+	}
 }
 
 // members looks for what JSON allows and a careful reader does not: members
@@ -129,33 +133,38 @@ func (j *manifestJudge) members(root strictjson.Value) {
 			j.add(finding.ManifestDuplicateMember, pointer, m.Offset, "%s stands twice: remove one", printable.Quote(m.Name))
 		}
 		if known && m.Name != "extensions" {
-			for f := range m.Value.Flaws() {
-				if f.Duplicate {
-					j.add(finding.ManifestDuplicateMember, pointer+f.Pointer, f.Offset, "this member stands twice: remove one")
+			for f := range flaws(m.Value) {
+				if j.full() && j.failed {
+					j.omitted = true
+					break
+				}
+				below := strictjson.Pointer(f.path...)
+				if f.duplicate {
+					j.add(finding.ManifestDuplicateMember, pointer+below, f.offset, "this member stands twice: remove one")
 				} else {
-					j.add(finding.ManifestUnpairedSurrogate, pointer+f.Pointer, f.Offset, "this text has an escape that is half a character: write both halves")
+					j.add(finding.ManifestUnpairedSurrogate, pointer+below, f.offset, "this text has an escape that is half a character: write both halves")
 				}
 			}
 			continue
 		}
 		// Ignored or never validated: one warning of each kind is enough.
-		once := func(code finding.Code, pointer string, off int, message string) {
+		once := func(code finding.Code, below []string, off int, message string) {
 			if key := string(code) + m.Name; !warned[key] {
 				warned[key] = true
-				j.add(code, pointer, off, message)
+				j.add(code, pointer+strictjson.Pointer(below...), off, message)
 			}
 		}
 		if !known && m.Duplicate {
-			once(finding.ManifestDuplicateIgnored, pointer, m.Offset, "this member stands twice; it is ignored anyway: remove it")
+			once(finding.ManifestDuplicateIgnored, nil, m.Offset, "this member stands twice; it is ignored anyway: remove it")
 		}
 		if m.Unpaired {
-			once(finding.ManifestUnpairedSurrogateIgnored, pointer, m.Offset, "this name has an escape that is half a character: write both halves")
+			once(finding.ManifestUnpairedSurrogateIgnored, nil, m.Offset, "this name has an escape that is half a character: write both halves")
 		}
-		for f := range m.Value.Flaws() {
-			if f.Duplicate {
-				once(finding.ManifestDuplicateIgnored, pointer+f.Pointer, f.Offset, "this member stands twice: remove one")
+		for f := range flaws(m.Value) {
+			if f.duplicate {
+				once(finding.ManifestDuplicateIgnored, f.path, f.offset, "this member stands twice: remove one")
 			} else {
-				once(finding.ManifestUnpairedSurrogateIgnored, pointer+f.Pointer, f.Offset, "this text has an escape that is half a character: write both halves")
+				once(finding.ManifestUnpairedSurrogateIgnored, f.path, f.offset, "this text has an escape that is half a character: write both halves")
 			}
 		}
 	}
@@ -169,8 +178,8 @@ func (j *manifestJudge) schema(root strictjson.Value) {
 	case m.Value.Kind() == strictjson.Invalid:
 		j.add(finding.ManifestSchemaMissing, "", root.Offset(), `$schema is missing: add "$schema": %q`, canonical)
 		return
-	case m.Value.Kind() != strictjson.String:
-		return // the shape says so
+	case m.Value.Kind() != strictjson.String || m.Value.Unpaired():
+		return // said elsewhere
 	}
 	id := m.Value.Text()
 	if id == "" {
@@ -276,8 +285,8 @@ func (j *manifestJudge) read(m strictjson.Member) {
 	}
 	switch m.Name {
 	case "name":
-		if m.Value.Kind() != strictjson.String {
-			return
+		if m.Value.Kind() != strictjson.String || m.Value.Unpaired() {
+			return // said elsewhere
 		}
 		j.m.Name = m.Value.Text()
 		switch err := CheckName(j.m.Name); {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -18,38 +19,44 @@ type mcpConfig struct {
 }
 
 // judgeMCP reads mcp.json. It returns nil where MCP is to be disabled for the
-// plugin; the sheet says why (AP §7.2.2).
-func judgeMCP(src []byte, v *version, root *paths.Root, opts Options, sheet *report.Sheet) *mcpConfig {
+// plugin; the sheet says why (AP §7.2.2). The error is the context's.
+func judgeMCP(ctx context.Context, src []byte, v *version, root *paths.Root, opts Options, sheet *report.Sheet) (*mcpConfig, error) {
 	doc := parseJSON(src, opts.Limits, jsonCodes{finding.MCPInvalidEncoding, finding.MCPInvalidJSON, finding.MCPTooComplex}, sheet)
 	if doc == nil {
-		return nil
+		return nil, nil
 	}
 	top := doc.Root()
 	if top.Kind() != strictjson.Object {
 		sheet.Add(finding.MCPNotObject, "", "", top.Offset(), "the configuration is %s: make it an object", top.Kind())
-		return nil
+		return nil, nil
 	}
-	j := mcpJudge{v: v, root: root, opts: opts, sheet: sheet, out: &mcpConfig{}}
+	j := mcpJudge{notes: notes{sheet: sheet}, v: v, root: root, opts: opts, out: &mcpConfig{}}
+	defer j.close()
 	j.members(top)
 	j.schema(top)
 	j.shape(top)
-	if sheet.Errors(0) {
-		return nil
+	if j.failed {
+		return nil, nil
 	}
-	j.servers(top.Member("mcpServers").Value)
-	return j.out
+	if err := j.servers(ctx, top.Member("mcpServers").Value); err != nil {
+		return nil, err
+	}
+	return j.out, nil
 }
 
 type mcpJudge struct {
-	v     *version // of the manifest
-	root  *paths.Root
-	opts  Options
-	sheet *report.Sheet
-	out   *mcpConfig
+	notes
+	failed bool     // mcp.json as a whole
+	v      *version // of the manifest
+	root   *paths.Root
+	opts   Options
+	out    *mcpConfig
 }
 
 func (j *mcpJudge) add(code finding.Code, pointer string, off int, format string, args ...any) {
-	j.sheet.Add(code, "", pointer, off, format, args...)
+	if j.take(code, len(pointer), &j.failed) {
+		j.sheet.Add(code, "", pointer, off, format, args...)
+	}
 }
 
 func (j *mcpJudge) members(top strictjson.Value) {
@@ -128,7 +135,7 @@ func shallow(v strictjson.Value) any {
 	return nil
 }
 
-func (j *mcpJudge) servers(all strictjson.Value) {
+func (j *mcpJudge) servers(ctx context.Context, all strictjson.Value) error {
 	twice := map[string]int{} // names that stand twice, and where the second one is
 	for m := range all.Members() {
 		if _, known := twice[m.Name]; m.Duplicate && !known {
@@ -140,32 +147,36 @@ func (j *mcpJudge) servers(all strictjson.Value) {
 		if m.Duplicate {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return err // looking at paths takes time
+		}
 		if n++; n > j.opts.Limits.Servers {
 			j.add(finding.MCPTooManyServers, "/mcpServers", m.Offset, "there are more than %d servers: only the first of them are loaded", j.opts.Limits.Servers)
-			return
+			return nil
 		}
 		e := entry{mcpJudge: j, name: m.Name, pointer: "/mcpServers" + strictjson.Pointer(m.Name), value: m.Value}
-		start := j.sheet.Len()
 		if second, dup := twice[m.Name]; dup {
 			e.add(finding.ServerDuplicateName, "", second, "a server of this name stands twice, so neither is loaded: rename one")
 		}
 		if m.Unpaired {
 			e.add(finding.ServerUnpairedSurrogate, "", m.Offset, "this name has an escape that is half a character: write both halves")
 		}
-		if !j.sheet.Errors(start) {
+		if !e.failed {
 			e.judge()
 		}
-		if j.sheet.Errors(start) {
+		if e.failed {
 			j.out.skipped = append(j.out.skipped, m.Name)
 		} else {
 			j.out.servers = append(j.out.servers, e.server)
 		}
 	}
+	return nil
 }
 
 // entry is the judging of one server entry.
 type entry struct {
 	*mcpJudge
+	failed  bool
 	name    string
 	pointer string
 	value   strictjson.Value
@@ -174,7 +185,9 @@ type entry struct {
 
 // add notes a fault of the entry at a pointer below it.
 func (e *entry) add(code finding.Code, below string, off int, format string, args ...any) {
-	e.sheet.Add(code, e.name, e.pointer+below, off, format, args...)
+	if e.take(code, len(e.name)+len(e.pointer)+len(below), &e.failed) {
+		e.sheet.Add(code, e.name, e.pointer+below, off, format, args...)
+	}
 }
 
 func (e *entry) judge() {
@@ -182,12 +195,16 @@ func (e *entry) judge() {
 		e.add(finding.ServerNotObject, "", e.value.Offset(), "the entry is %s: make it an object with a type", e.value.Kind())
 		return
 	}
-	start := e.sheet.Len()
-	for f := range e.value.Flaws() {
-		if f.Duplicate {
-			e.add(finding.ServerDuplicateMember, f.Pointer, f.Offset, "this member stands twice: remove one")
+	for f := range flaws(e.value) {
+		if e.full() && e.failed {
+			e.omitted = true
+			break
+		}
+		below := strictjson.Pointer(f.path...)
+		if f.duplicate {
+			e.add(finding.ServerDuplicateMember, below, f.offset, "this member stands twice: remove one")
 		} else {
-			e.add(finding.ServerUnpairedSurrogate, f.Pointer, f.Offset, "this text has an escape that is half a character: write both halves")
+			e.add(finding.ServerUnpairedSurrogate, below, f.offset, "this text has an escape that is half a character: write both halves")
 		}
 	}
 	typ := e.value.Member("type").Value
@@ -195,13 +212,13 @@ func (e *entry) judge() {
 	case strictjson.Invalid:
 		e.add(finding.ServerTypeMissing, "", e.value.Offset(), "type is missing: add stdio, streamable-http or sse")
 	case strictjson.String:
-		if !slices.Contains(transports, Transport(typ.Text())) {
+		if !typ.Unpaired() && !slices.Contains(transports, Transport(typ.Text())) {
 			e.add(finding.ServerTypeUnknown, "/type", typ.Offset(), "the type %s is unknown: use stdio, streamable-http or sse", printable.Quote(typ.Text()))
 		}
 	default:
 		e.add(finding.ServerWrongType, "/type", typ.Offset(), "type is %s: make it a string", typ.Kind())
 	}
-	if e.sheet.Errors(start) {
+	if e.failed {
 		return
 	}
 	e.server = &Server{name: e.name, typ: Transport(typ.Text())}
@@ -214,7 +231,7 @@ func (e *entry) judge() {
 	} else {
 		e.judgeRemote()
 	}
-	if e.sheet.Errors(start) {
+	if e.failed {
 		return
 	}
 	switch at := typ.Offset(); {

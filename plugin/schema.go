@@ -37,7 +37,7 @@ func validate(schema *jsonschema.Schema, instance any, value strictjson.Value, b
 	}
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
-		return []problem{{kind: wrongType, value: value, offset: value.Offset(), want: "something else", pointer: base}}
+		return []problem{{kind: wrongType, path: []string{"the document"}, value: value, offset: value.Offset(), want: "something else", pointer: base}}
 	}
 	l := locator{root: value, base: base, known: map[string]*children{}}
 	l.collect(ve)

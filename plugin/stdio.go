@@ -23,6 +23,10 @@ const (
 
 const nul = "\x00"
 
+// maxPath is the greatest length of a command or cwd: what systems open, and
+// what keeps looking for a path cheap.
+const maxPath = 4096
+
 // judgeStdio judges the members of a stdio entry (AP §7.2.1, §9).
 func (e *entry) judgeStdio() {
 	s := &e.server.stdio
@@ -69,6 +73,8 @@ func checkCommand(c string) *textFault {
 		return &textFault{finding.ServerNUL, "command has a NUL character: remove it"}
 	case c == "":
 		return invalid("command is empty: name a program")
+	case len(c) > maxPath:
+		return &textFault{finding.ServerPathTooLong, "command is longer than 4096 bytes: shorten it"}
 	case strings.HasPrefix(c, "./"):
 		if err := paths.CheckRelative(c); err != nil {
 			return invalid("command is " + err.Error())
@@ -154,6 +160,9 @@ func parseCwd(cwd string) (base cwdBase, below string, fault *textFault) {
 	if strings.Contains(cwd, nul) {
 		return 0, "", &textFault{finding.ServerNUL, "cwd has a NUL character: remove it"}
 	}
+	if len(cwd) > maxPath {
+		return 0, "", &textFault{finding.ServerPathTooLong, "cwd is longer than 4096 bytes: shorten it"}
+	}
 	below = cwd
 	if !strings.HasPrefix(cwd, "./") {
 		ok := false
@@ -217,11 +226,13 @@ func (e *entry) cwd(v strictjson.Value) {
 var separator = map[bool]string{true: `\`, false: "/"}[runtime.GOOS == "windows"]
 
 // rootCause is the innermost text of an I/O error, without the path.
-func rootCause(err error) string {
+func rootCause(err error) string { return printable.Escape(innermost(err).Error()) }
+
+func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
-			return printable.Escape(err.Error())
+			return err
 		}
 		err = inner
 	}

@@ -22,5 +22,5 @@
 // warning. Names are ASCII. The length of a description counts code points,
 // after trimming. Beyond the text of the specification, duplicate and merge
 // keys, custom tags, document markers and aliases that expand far are refused,
-// and the frontmatter is limited to 128 KiB.
+// and the frontmatter is limited to 64 KiB.
 package skills

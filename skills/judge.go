@@ -1,7 +1,6 @@
 package skills
 
 import (
-	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -31,7 +30,7 @@ func Parse(directory string, content []byte, opts Options) (*Skill, finding.List
 		return nil, nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()
-	sheet := &report.Sheet{File: fileName, Source: content}
+	sheet := &report.Sheet{File: fileName, Source: content, Limit: skillFindings}
 	var s *Skill
 	if int64(len(content)) > opts.Limits.File {
 		sheet.Add(finding.SkillTooLarge, directory, "", report.Whole, tooLarge, opts.Limits.File)
@@ -263,15 +262,4 @@ func tagName(tag string) string {
 		return "a date"
 	}
 	return "something other than text"
-}
-
-// reasonOf is the innermost text of an I/O error, without the path.
-func reasonOf(err error) string {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return printable.Escape(err.Error())
-		}
-		err = inner
-	}
 }

@@ -35,7 +35,7 @@ type Options struct {
 // Limits bound what loading reads. Zero or less in a field means its default.
 type Limits struct {
 	File        int64 // bytes of one SKILL.md, default 1 MiB
-	Frontmatter int   // bytes of one frontmatter, default 128 KiB
+	Frontmatter int   // bytes of one frontmatter, default 64 KiB
 	Depth       int   // nesting of YAML, and of directories when resources are listed, default 100
 	Skills      int   // directories with a SKILL.md, default 10,000
 	Entries     int   // entries read of one directory of skills, or below one skill, default 100,000
@@ -50,7 +50,7 @@ func (l Limits) withDefaults() Limits {
 	if l.File <= 0 {
 		l.File = 1 << 20
 	}
-	set(&l.Frontmatter, 128<<10)
+	set(&l.Frontmatter, 64<<10)
 	set(&l.Depth, 100)
 	set(&l.Skills, 10_000)
 	set(&l.Entries, 100_000)
@@ -129,6 +129,14 @@ type loader struct {
 	buf   []byte
 }
 
+// What findings may take together: a skill's are cut after the first hundred,
+// and once there are many, after the first few.
+const (
+	skillFindings = 100
+	manyFindings  = 10_000
+	fewFindings   = 3
+)
+
 func (l *loader) invalid(code finding.Code, format string, args ...any) {
 	l.out.State = Invalid
 	l.component(code, format, args...)
@@ -151,7 +159,7 @@ func (l *loader) load() error {
 		l.invalid(finding.SkillsEscapes, "%s leads outside the plugin root: replace the link by the directory itself", l.dir)
 		return nil
 	case err != nil:
-		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, reasonOf(err))
+		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, report.Cause(err))
 		return nil
 	case loc.Dangling():
 		l.invalid(finding.SkillsNotDirectory, "%s is a link that leads nowhere: make it a directory", l.dir)
@@ -162,7 +170,7 @@ func (l *loader) load() error {
 	exact, err := l.root.Exact(l.dir)
 	switch {
 	case err != nil:
-		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, reasonOf(err))
+		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, report.Cause(err))
 		return nil
 	case !exact:
 		return nil
@@ -170,9 +178,12 @@ func (l *loader) load() error {
 		l.invalid(finding.SkillsNotDirectory, "%s is no directory: make it one", l.dir)
 		return nil
 	}
-	entries, more, err := l.root.List(loc.Name(), l.opts.Limits.Entries)
+	entries, more, err := l.root.List(l.ctx, loc.Name(), l.opts.Limits.Entries)
+	if ctxErr := l.ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
 	if err != nil {
-		l.invalid(finding.SkillsUnreadable, "%s cannot be read: %s", l.dir, reasonOf(err))
+		l.invalid(finding.SkillsUnreadable, "%s cannot be read: %s", l.dir, report.Cause(err))
 		return nil
 	}
 	l.out.State = Loaded
@@ -195,7 +206,10 @@ func (l *loader) load() error {
 // skill beyond the limit.
 func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
 	name := e.Name()
-	sheet := &report.Sheet{File: l.dir + "/" + name}
+	sheet := &report.Sheet{File: l.dir + "/" + name, Limit: skillFindings}
+	if len(l.out.Findings) > manyFindings {
+		sheet.Limit = fewFindings
+	}
 	defer func() { l.out.Findings = append(l.out.Findings, sheet.Findings()...) }()
 	at := dir + "/" + name
 	switch {
@@ -210,7 +224,7 @@ func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
 			l.skip(sheet, name, finding.SkillEscapes, "%s leads outside the plugin root: replace the link by the directory itself", printable.Quote(name))
 			return false
 		case err != nil:
-			l.skip(sheet, name, finding.SkillUnreadable, "%s cannot be looked at: %s", printable.Quote(name), reasonOf(err))
+			l.skip(sheet, name, finding.SkillUnreadable, "%s cannot be looked at: %s", printable.Quote(name), report.Cause(err))
 			return false
 		case !loc.IsDir():
 			return false
@@ -249,7 +263,7 @@ func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
 		l.skip(sheet, name, finding.SkillTooLarge, tooLarge, l.opts.Limits.File)
 		return false
 	default:
-		l.skip(sheet, name, finding.SkillUnreadable, "SKILL.md cannot be read: %s", reasonOf(err))
+		l.skip(sheet, name, finding.SkillUnreadable, "SKILL.md cannot be read: %s", report.Cause(err))
 		return false
 	}
 	sheet.Source = content

@@ -1,12 +1,12 @@
 package skills
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -138,11 +138,14 @@ type Resource struct {
 }
 
 // Resources lists the regular files of the skill's directory and below,
-// SKILL.md left out, in the order of their paths, at most max of them, and
-// reports whether it cut the list; max 0 means 1,000. Links to files and
-// directories inside the root count as what they lead to; those that lead
-// outside, nowhere or back into themselves are left out.
-func (s *Skill) Resources(max int) (list []Resource, more bool, err error) {
+// SKILL.md left out, in the order in which fs.WalkDir would meet them, at most
+// max of them; max 0 means 1,000. More reports that there are others: beyond
+// max or the limits, in a directory that cannot be read, or with a name that is
+// not UTF-8, which [Skill.FS] cannot open. Links to files and directories
+// inside the root count as what they lead to; those that lead outside, nowhere
+// or back into themselves are left out. It fails with [ErrNoFiles], where the
+// skill's directory cannot be read, and with the context's error.
+func (s *Skill) Resources(ctx context.Context, max int) (list []Resource, more bool, err error) {
 	if s.root == nil {
 		return nil, false, ErrNoFiles
 	}
@@ -154,8 +157,12 @@ func (s *Skill) Resources(max int) (list []Resource, more bool, err error) {
 		return nil, false, err
 	}
 	defer release()
-	l := lister{root: s.root, max: max, entries: s.limits.Entries}
-	if err := l.walk(s.dir, "", s.limits.Depth); err != nil {
+	l := lister{ctx: ctx, root: s.root, max: max, entries: s.limits.Entries}
+	err = l.walk(s.dir, "", s.limits.Depth)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return nil, false, err
 	}
 	return l.list, l.more, nil
@@ -163,18 +170,21 @@ func (s *Skill) Resources(max int) (list []Resource, more bool, err error) {
 
 // lister collects the files below a directory.
 type lister struct {
+	ctx     context.Context
 	root    *paths.Root
 	max     int
 	entries int      // that may still be read
 	open    []string // resolved directories on the way, to notice a link back
 	list    []Resource
-	more    bool
+	more    bool // something was left out
+	full    bool // nothing more is to be added
 }
 
 // walk lists the directory dir, resolved, whose files appear below prefix.
 func (l *lister) walk(dir, prefix string, depth int) error {
 	if depth <= 0 || l.entries <= 0 {
 		l.more = true
+		l.full = l.entries <= 0
 		return nil
 	}
 	if slices.Contains(l.open, dir) {
@@ -182,32 +192,34 @@ func (l *lister) walk(dir, prefix string, depth int) error {
 	}
 	l.open = append(l.open, dir)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
-	entries, more, err := l.root.List(dir, l.entries)
+	entries, more, err := l.root.List(l.ctx, dir, l.entries)
 	if err != nil {
 		return err
 	}
+	l.more = l.more || more
 	l.entries -= len(entries)
 	for _, e := range entries {
-		loc, err := l.root.Resolve(dir + "/" + e.Name())
+		if l.full || l.ctx.Err() != nil {
+			break
+		}
 		name := prefix + e.Name()
+		loc, err := l.root.Resolve(dir + "/" + e.Name())
 		switch {
-		case l.more:
-			return nil
-		case err != nil || name == fileName || strings.ContainsRune(name, 0):
+		case err != nil || name == fileName:
 		case loc.IsDir():
-			if err := l.walk(loc.Name(), name+"/", depth-1); err != nil && prefix == "" && e.IsDir() {
-				return err
+			if err := l.walk(loc.Name(), name+"/", depth-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				l.more = true
 			}
 		case loc.IsRegular() && len(l.list) == l.max:
-			l.more = true
+			l.more, l.full = true, true
 		case loc.IsRegular():
 			info, err := l.root.Stat(loc.Name())
-			if err != nil {
-				continue
+			if err == nil {
+				l.list = append(l.list, Resource{Path: name, Size: info.Size()})
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				l.more = true
 			}
-			l.list = append(l.list, Resource{Path: name, Size: info.Size()})
 		}
 	}
-	l.more = l.more || more
 	return nil
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"regexp"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -42,13 +45,18 @@ func yamlBreak(s []byte) int {
 	return 0
 }
 
-// yamlLines yields the offset of each line of s, as the YAML reader counts.
+// yamlLines yields the offset of each line of s, as the YAML reader counts. The
+// byte order mark that the reader ignores is no part of the first line.
 func yamlLines(s []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		if len(s) == 0 || !yield(0) {
+		start := 0
+		if bytes.HasPrefix(s, []byte(bom)) {
+			start = len(bom)
+		}
+		if len(s) == 0 || !yield(start) {
 			return
 		}
-		for i := 0; i < len(s); {
+		for i := start; i < len(s); {
 			n := yamlBreak(s[i:])
 			if n == 0 {
 				i++
@@ -66,7 +74,12 @@ type tree struct {
 	doc   document
 	root  *yaml.Node
 	lines []int // offsets of the YAML reader's lines, made when first needed
+	last  place // found last: faults come in order, and a line may be all there is
 }
+
+// place is a position in a frontmatter: its offset, and the line and column
+// that the YAML reader counts.
+type place struct{ off, line, column int }
 
 // offset returns where a node begins in the file.
 func (t *tree) offset(n *yaml.Node) int { return t.position(n.Line, n.Column) }
@@ -81,15 +94,15 @@ func (t *tree) position(line, column int) int {
 	if line < 1 || line > len(t.lines) {
 		return t.doc.start + len(t.doc.front)
 	}
-	off := t.lines[line-1]
-	for range column - 1 {
-		if off >= len(t.doc.front) {
-			break
-		}
-		_, size := utf8.DecodeRune(t.doc.front[off:])
-		off += size
+	if t.last.line != line || t.last.column > column {
+		t.last = place{t.lines[line-1], line, 1}
 	}
-	return t.doc.start + off
+	for t.last.column < column && t.last.off < len(t.doc.front) {
+		_, size := utf8.DecodeRune(t.doc.front[t.last.off:])
+		t.last.off += size
+		t.last.column++
+	}
+	return t.doc.start + t.last.off
 }
 
 // parse reads the frontmatter's YAML and refuses what a reader of skills has
@@ -121,21 +134,35 @@ func (d document) parse(maxDepth int) (*tree, *fault) {
 	return t, nil
 }
 
-// unmarshal turns a panic of the YAML reader into an error: what it reads is
-// not ours.
-func unmarshal(src []byte, into any) (err error) {
+// unmarshal reads the one document of src; none leaves into as it is. It turns
+// a panic of the YAML reader into an error: what it reads is not ours.
+func unmarshal(src []byte, into *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
-	return yaml.Unmarshal(src, into)
+	// yaml.Unmarshal stops where the first document ends, be it by a key that
+	// is indented less than the first, and drops the rest.
+	dec := yaml.NewDecoder(bytes.NewReader(src))
+	if err := dec.Decode(into); err != nil && err != io.EOF {
+		return err
+	}
+	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
+		if err == nil {
+			err = errors.New("yaml: more than one document")
+		}
+		return err
+	}
+	return nil
 }
+
+const tooDeep = "the frontmatter is nested too deep: flatten it"
 
 // vet walks a node and its children, not the targets of aliases.
 func (t *tree) vet(n *yaml.Node, depth int, aliases *bool) *fault {
 	if depth <= 0 {
-		return &fault{finding.SkillTooComplex, t.offset(n), "the frontmatter is nested too deep: flatten it"}
+		return &fault{finding.SkillTooComplex, t.offset(n), tooDeep}
 	}
 	if n.Style&yaml.TaggedStyle != 0 && !coreTag(n.ShortTag()) {
 		return &fault{finding.SkillCustomTag, t.offset(n), "the tag " + printable.Quote(n.Tag) + " has no meaning here: remove it"}
@@ -255,81 +282,176 @@ func (e *expansion) count(n *yaml.Node) bool {
 
 // parserMessage matches the errors whose line the reader counts from zero; that
 // of all others it counts from one.
-var parserMessage = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or ']'|',' or '}'|<document start>|<stream-start>)|found undefined tag|found duplicate)`)
+var parserMessage = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or ']'|',' or '}'|<document start>|<stream-start>)|found undefined tag|found duplicate|found incompatible)`)
 
 var lineMessage = regexp.MustCompile(`^line (\d+): (.*)$`)
+
+// searchable is the size up to which a frontmatter is read again in parts to
+// find a fault. Those that people write are smaller.
+const searchable = 8 << 10
 
 // syntax explains an error of the YAML reader, in an author's words and as
 // near to the fault as can be told.
 func (t *tree) syntax(err error) *fault {
-	var te *yaml.TypeError
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if errors.As(err, &te) {
-		text = "unexpected value"
+	front := t.doc.front
+	// On the first line the reader tells where it gave up, elsewhere where the
+	// construct begins that it gave up in. The latter is of more use.
+	if again := unmarshal(append([]byte("\n"), front...), new(yaml.Node)); again != nil {
+		err = again
 	}
 	line := 1
-	if m := lineMessage.FindStringSubmatch(text); m != nil {
+	problem := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := lineMessage.FindStringSubmatch(problem); m != nil {
 		line, _ = strconv.Atoi(m[1])
-		text = m[2]
-		if parserMessage.MatchString(text) {
-			line++
+		problem = m[2]
+		if !parserMessage.MatchString(problem) {
+			line--
 		}
 	}
-	off := t.firstText(line)
-	switch {
-	case strings.HasPrefix(text, "control characters"), strings.HasPrefix(text, "invalid"):
-		if i := bytes.IndexFunc(t.doc.front, isControl); i >= 0 {
+	is := func(prefix string) bool { return strings.HasPrefix(problem, prefix) }
+	code, off := finding.SkillInvalidYAML, t.value(line)
+	var text string
+	switch first := t.firstText(line); {
+	case t.directive() >= 0:
+		off = t.directive()
+		text = "a YAML directive cannot stand in frontmatter: remove it, or put a text that begins with % in quotes"
+	case is("control characters"):
+		if i := bytes.IndexFunc(front, isControl); i >= 0 {
 			off = t.doc.start + i
 		}
 		text = "a control character stands here: remove it"
-	case strings.HasPrefix(text, "mapping values are not allowed"):
-		off = t.value(line)
-		text = "the value has a colon followed by a blank: put it in quotes"
-	case strings.HasPrefix(text, "unknown anchor"):
-		if name := strings.Split(text, "'"); len(name) > 1 {
-			if i := bytes.Index(t.doc.front, []byte("*"+name[1])); i >= 0 {
-				off = t.doc.start + i
-			}
+	case is("mapping values are not allowed"):
+		if line, _ := cutLine(front[off-t.doc.start:]); off == first || !colons(line) {
+			off = first
+			text = "a key cannot stand here: check the indentation and the line before, and put text with a colon and a blank in quotes"
+			break
 		}
+		text = "the value has a colon followed by a blank: put it in quotes"
+	case is("unknown anchor"):
+		off = t.alias(problem, off)
 		text = "this alias has no anchor: put a value that begins with * in quotes"
-	case strings.HasPrefix(text, "found character that cannot start any token"):
-		text = "a value cannot begin like this: put it in quotes, and indent with blanks, not tabs"
-	case strings.HasPrefix(text, "could not find expected ':'"):
+	case is("found a tab"), is("found character that cannot start any token") && t.isTab(first):
+		off = t.tab(line)
+		text = "a tab stands in the indentation: indent with blanks"
+	case is("found character that cannot start any token"):
+		text = "a value cannot begin like this: put it in quotes"
+	case is("could not find expected ':'"):
+		off = first
 		text = "a line has no key: write key: value, and indent the lines of a longer value"
-	case strings.HasPrefix(text, "found unexpected end of stream"):
+	case is("found unexpected end of stream"):
 		text = "a quoted value has no end"
-	case strings.HasPrefix(text, "did not find expected key"):
-		text = "a key is expected here or further down: check quotes and indentation"
+	case is("did not find expected key"), is("did not find expected '-' indicator"), is("did not find expected <document start>"):
+		if len(front) > searchable {
+			off = first
+			text = "something cannot stand where it does in what begins here: check indentation, quotes and brackets"
+			break
+		}
+		off = t.unexpected(problem)
+		text = "this cannot stand here: check the indentation, and the quotes and brackets before it"
+	case is("did not find expected ',' or"):
+		text = "a list or mapping in brackets has no end or no comma: put a text that begins with a bracket in quotes"
+	case is("exceeded max depth"):
+		code, text = finding.SkillTooComplex, tooDeep
 	default:
-		text = "not YAML: " + printable.Escape(text)
+		text = "not YAML: " + printable.Escape(problem)
 	}
-	return &fault{finding.SkillInvalidYAML, off, text}
+	return &fault{code, off, text}
+}
+
+// fails reports whether the reader meets that problem in the first n bytes.
+func (t *tree) fails(n int, problem string) bool {
+	err := unmarshal(t.doc.front[:n], new(yaml.Node))
+	return err != nil && strings.HasSuffix(err.Error(), problem)
+}
+
+// unexpected returns the offset of the first character with which the reader
+// meets the problem. It looks for the line first: a key that is cut short on a
+// later line is a problem of its own.
+func (t *tree) unexpected(problem string) int {
+	ends := append(slices.Clone(t.lines[1:]), len(t.doc.front))
+	line := sort.Search(len(ends)-1, func(i int) bool { return t.fails(ends[i], problem) })
+	start := t.lines[line]
+	end := start + sort.Search(ends[line]-start, func(n int) bool { return t.fails(start+n, problem) })
+	_, size := utf8.DecodeLastRune(t.doc.front[:end])
+	return t.doc.start + end - size
+}
+
+// alias returns the offset of the alias that the problem "unknown anchor" is
+// about: other text may look like it.
+func (t *tree) alias(problem string, off int) int {
+	_, name, _ := strings.Cut(problem, "'")
+	name, _, _ = strings.Cut(name, "'")
+	var ends []int
+	for _, at := range regexp.MustCompile(`\*`+regexp.QuoteMeta(name)+`(?:[^0-9A-Za-z_-]|$)`).FindAllIndex(t.doc.front, -1) {
+		ends = append(ends, at[0]+1+len(name))
+	}
+	i := 0
+	if len(t.doc.front) <= searchable {
+		i = sort.Search(len(ends)-1, func(i int) bool { return t.fails(ends[i], problem) })
+	}
+	if i < 0 || i >= len(ends) {
+		return off
+	}
+	return t.doc.start + ends[i] - 1 - len(name)
+}
+
+// directive returns the offset of a % that begins the YAML, or -1.
+func (t *tree) directive() int {
+	for off := range yamlLines(t.doc.front) {
+		switch line, _ := cutLine(t.doc.front[off:]); {
+		case bytes.HasPrefix(line, []byte("%")):
+			return t.doc.start + off
+		case len(bytes.TrimSpace(line)) > 0 && line[0] != '#':
+			return -1
+		}
+	}
+	return -1
+}
+
+func (t *tree) isTab(off int) bool {
+	i := off - t.doc.start
+	return i < len(t.doc.front) && t.doc.front[i] == '\t'
+}
+
+// tab returns the offset of the first tab that indents this line or a later one.
+func (t *tree) tab(line int) int {
+	for n := line; n <= len(t.lines); n++ {
+		if off := t.firstText(n); t.isTab(off) {
+			return off
+		}
+	}
+	return t.firstText(line)
 }
 
 func isControl(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 && r != 0x85 || r == '\uFEFF' || r >= 0xfffe && r <= 0xffff
+	return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 && r != 0x85 || r >= 0xfffe && r <= 0xffff
 }
 
 // firstText returns the offset of the first character of a line that is no blank.
 func (t *tree) firstText(line int) int {
 	off := t.position(line, 1)
 	for i := off - t.doc.start; i < len(t.doc.front); i++ {
-		if c := t.doc.front[i]; c != ' ' && c != '\t' {
+		if t.doc.front[i] != ' ' {
 			return t.doc.start + i
 		}
 	}
 	return off
 }
 
-// value returns the offset of the value of a "key: value" line, or of the
-// line's first text.
+// value returns the offset of the value of a "key: value" line whose value may
+// be at fault, or of the line's first text.
 func (t *tree) value(line int) int {
 	off := t.firstText(line)
 	text, _ := cutLine(t.doc.front[off-t.doc.start:])
 	colon := bytes.Index(text, []byte(": "))
-	if colon < 0 || bytes.ContainsAny(text[:colon], " \"'") {
+	if colon < 0 || bytes.ContainsAny(text[:colon], " \t\"'#") {
 		return off
 	}
 	v := text[colon+1:]
 	return off + colon + 1 + len(v) - len(bytes.TrimLeft(v, " \t"))
+}
+
+// colons reports whether text has what YAML takes for the end of a key.
+func colons(text []byte) bool {
+	return bytes.Contains(text, []byte(": ")) || bytes.HasSuffix(text, []byte(":"))
 }

@@ -18,6 +18,7 @@ const Whole = -1
 type Sheet struct {
 	File   string
 	Source []byte // the file's content; needed only for faults with an offset
+	Limit  int    // how many findings to give at the most; 0 means all
 	faults []fault
 }
 
@@ -50,21 +51,48 @@ func (s *Sheet) Errors(start int) bool {
 	return false
 }
 
+// cut keeps the first faults within the limit, and the first error in any case,
+// which decides on its owner. It returns how many it left out.
+func (s *Sheet) cut() int {
+	n := len(s.faults)
+	if s.Limit <= 0 || n <= s.Limit {
+		return 0
+	}
+	kept := s.faults[:s.Limit:s.Limit]
+	if !(&Sheet{faults: kept}).Errors(0) {
+		for _, f := range s.faults[s.Limit:] {
+			if info, _ := finding.Lookup(f.code); info.Severity == finding.SeverityError {
+				kept = append(kept, f)
+				break
+			}
+		}
+	}
+	s.faults = kept
+	return n - len(kept)
+}
+
 // Findings returns the faults as findings, sorted by position; those about the
-// file as a whole come first.
+// file as a whole come first. Where the limit leaves some out, one more says
+// how many.
 func (s *Sheet) Findings() finding.List {
 	if len(s.faults) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return cmp.Compare(a.off, b.off) })
+	subject := s.faults[0].subject
+	omitted := s.cut()
 	at := textpos.New(s.Source)
-	list := make(finding.List, len(s.faults))
+	list := make(finding.List, len(s.faults), len(s.faults)+min(omitted, 1))
 	for i, f := range s.faults {
 		place := finding.Place{Subject: f.subject, File: s.File, Pointer: f.pointer}
 		if f.off != Whole {
 			place.Line, place.Column = at.Position(f.off)
 		}
 		list[i] = finding.New(f.code, place, f.message)
+	}
+	if omitted > 0 {
+		list = append(list, finding.New(finding.FindingsOmitted, finding.Place{Subject: subject, File: s.File},
+			fmt.Sprintf("%d more faults are not listed: correct these and load again", omitted)))
 	}
 	return list
 }

@@ -28,6 +28,7 @@ const (
 	ManifestExtensionsNotObject      Code = "manifest-extensions-not-object"      // extensions is no object; it is ignored
 	ManifestExtensionNotObject       Code = "manifest-extension-not-object"       // an extension namespace holds no object; it is ignored
 	ByteOrderMark                    Code = "byte-order-mark"                     // a file begins with a byte order mark; it is ignored
+	FindingsOmitted                  Code = "findings-omitted"                    // a file has more faults than are listed
 	LintVersion                      Code = "lint-version"                        // version is not Semantic Versioning
 	LintURL                          Code = "lint-url"                            // homepage, repository or author.url is no web address
 	LintEmail                        Code = "lint-email"                          // author.email is no mail address
@@ -117,6 +118,7 @@ const (
 	ServerCwdEscapes           Code = "server-cwd-escapes"           // cwd resolves outside the plugin root or the data directory
 	ServerCwdNotDirectory      Code = "server-cwd-not-directory"     // cwd resolves to something that is no directory
 	ServerCwdMissing           Code = "server-cwd-missing"           // cwd names a directory that is not there
+	ServerPathTooLong          Code = "server-path-too-long"         // command or cwd is longer than 4,096 bytes
 	ServerPathUnreadable       Code = "server-path-unreadable"       // command or cwd cannot be resolved because of an I/O error
 	ServerNUL                  Code = "server-nul"                   // a command, argument, environment value or cwd has a NUL character
 	ServerEnvName              Code = "server-env-name"              // an environment name is empty or has = or NUL
@@ -217,6 +219,9 @@ var table = []Info{
 	{ByteOrderMark, SeverityInfo, BoundaryField, LayerSpec, "RFC 8259 §8.1",
 		"a file begins with a byte order mark; it is ignored",
 		"Save the file without a byte order mark."},
+	{FindingsOmitted, SeverityInfo, BoundaryField, LayerSafety, "AP §11.3",
+		"a file has more faults than are listed",
+		"Correct the listed ones and load again."},
 	{LintVersion, SeverityInfo, BoundaryField, LayerSpec, "AP §10.2",
 		"version is not Semantic Versioning",
 		"Use MAJOR.MINOR.PATCH."},
@@ -452,6 +457,9 @@ var table = []Info{
 	{ServerCwdMissing, SeverityWarning, BoundaryField, LayerSpec, "AP §7.2.1",
 		"cwd names a directory that is not there",
 		"Ship the directory, or correct the path."},
+	{ServerPathTooLong, SeverityError, BoundaryServer, LayerSafety, "AP §4.1",
+		"command or cwd is longer than 4,096 bytes",
+		"Shorten the path."},
 	{ServerPathUnreadable, SeverityError, BoundaryServer, LayerSpec, "AP §4.1",
 		"command or cwd cannot be resolved because of an I/O error",
 		"Check the permissions on the way."},

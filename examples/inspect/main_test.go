@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plugberth/plugberth/plugin"
+)
+
+// inspectPaths runs the program as a user does.
+func inspectPaths(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(context.Background(), args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const manifest = `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "p"}`
+
+func TestDemo(t *testing.T) {
+	status, out, errs := inspectPaths(t, "testdata/demo")
+	if status != statusOK || errs != "" {
+		t.Fatalf("status %d, stderr %q", status, errs)
+	}
+	for _, want := range []string{
+		"team-notes 1.4.0",
+		"release-notes    Write release notes",
+		"notes        stdio  npx (3 arguments)",
+		"status-page  streamable-http  https://status.example.com/mcp",
+		"  plugin.json\n    9:3     warning",
+		"manifest-unknown-field (AP §5.2)",
+		"\nteam-notes: 2 skills, 2 servers, 0 skipped; 0 errors, 3 warnings, 1 info\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Error("colors outside a terminal")
+	}
+	if strings.Contains(out, "X-Team") || strings.Contains(out, "server-filesystem") {
+		t.Error("headers or arguments are shown without -data")
+	}
+}
+
+func TestBroken(t *testing.T) {
+	status, out, _ := inspectPaths(t, "testdata/broken", "testdata/rejected")
+	if status != statusFindings {
+		t.Errorf("status %d, want %d", status, statusFindings)
+	}
+	for _, want := range []string{
+		"Title-Case  skipped", "shell-line  skipped", "2:7     error", "testdata/rejected  rejected",
+		"2 paths: 1 loaded; 1 skill, 1 server, 8 skipped; 11 errors, 1 warning, 0 info",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// keys returns the member names of a JSON object in their order.
+func keys(t *testing.T, object string) []string {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, name.(string))
+		var skip json.RawMessage
+		if err := dec.Decode(&skip); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func TestJSONContract(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	status, out, errs := inspectPaths(t, "-json", "-data", data, "testdata/demo", "testdata/rejected")
+	if status != statusFindings || errs != "" {
+		t.Fatalf("status %d, stderr %q", status, errs)
+	}
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines, want one a path:\n%s", len(lines), out)
+	}
+	want := []string{"path", "outcome", "name", "version", "specVersion", "skillsComponent", "skills", "skippedSkills", "mcp", "servers", "skippedServers", "findings"}
+	for _, line := range lines {
+		if got := keys(t, line); !slices.Equal(got, want) {
+			t.Errorf("keys = %q, want %q", got, want)
+		}
+	}
+
+	var demo, rejected document
+	decode := func(line string, into *document) {
+		var d struct {
+			document
+			Findings []map[string]any `json:"findings"`
+		}
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		*into = d.document
+	}
+	decode(lines[0], &demo)
+	decode(lines[1], &rejected)
+	if demo.Path != "testdata/demo" || demo.Outcome != "loaded" || *demo.Name != "team-notes" || *demo.Version != "1.4.0" || *demo.SpecVersion != "1.0.0" {
+		t.Errorf("demo = %+v", demo)
+	}
+	if len(demo.Skills) != 2 || demo.Skills[1].Location != "skills/release-notes/SKILL.md" || demo.Skills[1].Directory != "release-notes" {
+		t.Errorf("skills = %+v", demo.Skills)
+	}
+	plan := demo.Servers[0].Launch
+	if plan == nil || plan.Program != "npx" || plan.Dir != plan.Env["PLUGIN_DATA"]+"/notes" || plan.Args[2] != plan.Dir {
+		t.Errorf("launch = %+v", plan)
+	}
+	if demo.Servers[1].Launch != nil {
+		t.Error("a remote server has a launch plan")
+	}
+	if rejected.Outcome != "rejected" || rejected.Name != nil || rejected.Version != nil || rejected.SpecVersion != nil ||
+		rejected.SkillsComponent != "absent" || rejected.MCP != "absent" || rejected.Skills == nil || rejected.Servers == nil {
+		t.Errorf("rejected = %s", lines[1])
+	}
+	for _, name := range []string{"code", "severity", "boundary", "layer", "section", "file", "pointer", "line", "column", "message"} {
+		if !strings.Contains(lines[1], `"`+name+`":`) {
+			t.Errorf("no finding has %s: %s", name, lines[1])
+		}
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("-data created something")
+	}
+}
+
+func TestTwoInstallsOfOneNameKeepApart(t *testing.T) {
+	base := t.TempDir()
+	for _, dir := range []string{"a", "b"} {
+		write(t, filepath.Join(base, dir, "plugin.json"), manifest)
+		write(t, filepath.Join(base, dir, "mcp.json"),
+			`{"$schema":"https://agent-plugins.org/schemas/1.0.0/mcp.schema.json","mcpServers":{"s":{"type":"stdio","command":"x","cwd":"${PLUGIN_DATA}"}}}`)
+	}
+	_, out, _ := inspectPaths(t, "-json", "-data", base, filepath.Join(base, "a"), filepath.Join(base, "b"))
+	var dirs []string
+	for line := range strings.Lines(out) {
+		var d struct {
+			Servers []struct{ Launch struct{ Cwd string } }
+		}
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, d.Servers[0].Launch.Cwd)
+	}
+	if len(dirs) != 2 || dirs[0] == dirs[1] || dirs[0] == "" {
+		t.Errorf("data directories %q", dirs)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		stderr string
+		lines  int // of standard output
+	}{
+		{"no path", nil, "usage:", 0},
+		{"bad flag", []string{"-nope", "testdata/demo"}, "nope", 0},
+		{"missing directory", []string{"-json", "testdata/none", "testdata/demo"}, "testdata/none", 1},
+		{"a file", []string{"-json", "main.go"}, "main.go", 0},
+		{"lenient is not available", []string{"-json", "-lenient", "testdata/demo"}, "lenient", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, out, errs := inspectPaths(t, tc.args...)
+			if status != statusFailed || !strings.Contains(errs, tc.stderr) {
+				t.Errorf("status %d, stderr %q", status, errs)
+			}
+			if n := strings.Count(out, "\n"); n != tc.lines {
+				t.Errorf("%d lines on standard output: %s", n, out)
+			}
+		})
+	}
+}
+
+func TestDirectoryOfPluginsSaysSo(t *testing.T) {
+	status, out, _ := inspectPaths(t, "testdata")
+	if status != statusFindings || !strings.Contains(out, "not itself a plugin but holds 3 plugins: inspect "+filepath.Join("testdata", "*")) {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	status, out, errs := inspectPaths(t, "-json", "testdata")
+	if status != statusFindings || strings.Count(out, "\n") != 1 || !strings.Contains(errs, "holds 3 plugins") {
+		t.Errorf("status %d, stdout %q, stderr %q", status, out, errs)
+	}
+}
+
+func TestHostileTextIsEscaped(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "plugin.json"),
+		`{"$schema":"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json","name":"p","version":"\u001b[2J","description":"a\u202eb\u200b","x\u0007\u202e":1}`)
+	write(t, filepath.Join(dir, "skills", "e\u202evil", "SKILL.md"), "no frontmatter")
+	for _, args := range [][]string{{dir}, {"-json", dir}} {
+		_, out, errs := inspectPaths(t, args...)
+		for _, bad := range []string{"\x1b", "\x07", "\u202e", "\u200b"} {
+			if strings.Contains(out+errs, bad) {
+				t.Errorf("%v: %q reached the output:\n%s%s", args, bad, out, errs)
+			}
+		}
+	}
+	_, out, _ := inspectPaths(t, "-json", dir)
+	var d struct{ SkippedSkills []string }
+	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.SkippedSkills) != 1 || d.SkippedSkills[0] != "e\u202evil" {
+		t.Errorf("skippedSkills = %q, %v", d.SkippedSkills, err)
+	}
+}
+
+func TestColors(t *testing.T) {
+	var out bytes.Buffer
+	show := newText(&out, 1)
+	show.color = true // as on a terminal
+	r, err := inspect(context.Background(), "testdata/broken", plugin.Options{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := show.result(r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\x1b[31merror  \x1b[0m") {
+		t.Errorf("errors are not red:\n%q", out.String())
+	}
+}
+
+func TestColorsAreForTerminals(t *testing.T) {
+	device, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, like a terminal
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	if isTerminal(device) != newText(device, 1).color {
+		t.Error("a terminal without NO_COLOR gets no colors")
+	}
+	if newText(&bytes.Buffer{}, 1).color {
+		t.Error("colors outside a terminal")
+	}
+	t.Setenv("NO_COLOR", "1")
+	if newText(device, 1).color {
+		t.Error("colors in spite of NO_COLOR")
+	}
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "dumb")
+	if newText(device, 1).color {
+		t.Error("colors on a dumb terminal")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{out: &out, total: 3, start: time.Now()}
+	p.step()
+	if out.Len() > 0 {
+		t.Errorf("progress within the first second: %q", out.String())
+	}
+	p.start = p.start.Add(-2 * time.Second)
+	p.step()
+	p.clear()
+	if got, want := out.String(), "\rinspect: 2 of 3\r\x1b[K"; got != want {
+		t.Errorf("progress %q, want %q", got, want)
+	}
+	if newProgress(&out, 1000).out != nil {
+		t.Error("progress outside a terminal")
+	}
+}
+
+func TestManyPlugins(t *testing.T) {
+	base := t.TempDir()
+	args := []string{"-json"}
+	for i := range 1000 {
+		dir := filepath.Join(base, fmt.Sprintf("p%d", i))
+		write(t, filepath.Join(dir, "plugin.json"), manifest)
+		args = append(args, dir)
+	}
+	status, out, _ := inspectPaths(t, args...)
+	if n := strings.Count(out, "\n"); status != statusOK || n != 1000 {
+		t.Errorf("status %d, %d documents", status, n)
+	}
+}

@@ -1,0 +1,343 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
+)
+
+// What one load of a hostile package may cost.
+const (
+	maxGrowth = 64 << 20 // bytes resident
+	maxTime   = 5 * time.Second
+)
+
+// fit repeats a pattern, with %d counted up, as often as fits into a file of 1
+// MiB beside what stands around it, at most max times.
+func fit(pattern string, max int) string {
+	var b strings.Builder
+	for i := 0; i < max && b.Len() < 1<<20-4096; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(pattern, "%d", strconv.Itoa(i)))
+	}
+	return b.String()
+}
+
+// nested puts inner below members with names of that length.
+func nested(depth, length int, inner string) string {
+	name := strings.Repeat("n", length)
+	return strings.Repeat(`{"`+name+`":`, depth) + inner + strings.Repeat("}", depth)
+}
+
+func manifestWith(members string) map[string]string {
+	return map[string]string{"plugin.json": fill.Replace(`{@S,"name":"a",`) + members + "}"}
+}
+
+func mcpWith(entries string) map[string]string {
+	return map[string]string{"mcp.json": fill.Replace(servers(entries))}
+}
+
+// values is just below the default of Limits.Values.
+const values = 19_900
+
+// hostile are packages made to cost a loader as much as they can.
+var hostile = map[string]func() map[string]string{
+	"deep manifest": func() map[string]string { return manifestWith(`"x":` + strings.Repeat("[", 100_000)) },
+	"deep mcp":      func() map[string]string { return mcpWith(`"s":` + strings.Repeat(`{"a":`, 100_000)) },
+	"deep and closed": func() map[string]string {
+		return mcpWith(`"s":` + strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000))
+	},
+	"keywords of wrong types":   func() map[string]string { return manifestWith(`"keywords":[` + fit("1", values) + "]") },
+	"more values than allowed":  func() map[string]string { return manifestWith(`"keywords":[` + fit("1", 1<<20) + "]") },
+	"unknown members":           func() map[string]string { return manifestWith(fit(`"unknown %d":%d`, values)) },
+	"long unknown members":      func() map[string]string { return manifestWith(fit(`"%d`+strings.Repeat(`\u202e`, 40)+`":0`, values)) },
+	"one unknown member often":  func() map[string]string { return manifestWith(fit(`"x":0`, values)) },
+	"name often":                func() map[string]string { return manifestWith(fit(`"name":"a"`, values)) },
+	"author members":            func() map[string]string { return manifestWith(`"author":{` + fit(`"%d":0`, values) + "}") },
+	"extensions of wrong types": func() map[string]string { return manifestWith(`"extensions":{` + fit(`"n%d":0`, values) + "}") },
+	"surrogates":                func() map[string]string { return manifestWith(`"keywords":[` + fit(`"\ud800"`, values) + "]") },
+	"one long string": func() map[string]string {
+		return manifestWith(`"description":"` + strings.Repeat("x", 1<<20-4096) + `"`)
+	},
+	"one long name": func() map[string]string { return manifestWith(`"` + strings.Repeat("x", 1<<20-4096) + `":0`) },
+	"long lint": func() map[string]string {
+		return manifestWith(`"license":"` + strings.Repeat("a.", 1<<18) + `","version":"1.0.0-` + strings.Repeat("0.", 1<<17) + `","author":{"email":"` + strings.Repeat("(", 1<<17) + `"}`)
+	},
+	"numbers of any size": func() map[string]string { return manifestWith(`"keywords":[` + fit("1e999999999", values) + "]") },
+	"nested names, duplicates": func() map[string]string {
+		return manifestWith(`"author":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}"))
+	},
+	"nested ignored duplicates": func() map[string]string {
+		return manifestWith(`"extensions":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}"))
+	},
+	"nested ignored names": func() map[string]string {
+		return manifestWith(`"extensions":` + nested(90, 6000, "{"+fit(`"%d":0`, values)+`,"0":0}`))
+	},
+
+	"many servers": func() map[string]string {
+		return mcpWith(fit(`"s%d":{"type":"stdio","command":"c","args":["${PLUGIN_ROOT}"],"env":{"A":"b"},"cwd":"${PLUGIN_DATA}"}`, 5000))
+	},
+	"many bad servers": func() map[string]string { return mcpWith(fit(`"s%d":0`, values)) },
+	"many unknown members": func() map[string]string {
+		return mcpWith(fit(`"s%d":{"type":"stdio","command":"c",`+fit(`"x%d":0`, 15)+`}`, 1000))
+	},
+	"env of numbers": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","env":{` + fit(`"A%d":0`, values) + `}}`)
+	},
+	"env of bad names": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","env":{` + fit(`"=%d":"\u0000"`, values) + `}}`)
+	},
+	"args of numbers": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","args":[` + fit("0", values) + `]}`)
+	},
+	"args of placeholders": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","args":["` + strings.Repeat("${PLUGIN_ROOT}", 70_000) + `"]}`)
+	},
+	"bad headers": func() map[string]string {
+		return mcpWith(`"s":{"type":"sse","url":"https://h","headers":{` + fit(`"x %d":" "`, values) + `}}`)
+	},
+	"long server name": func() map[string]string {
+		return mcpWith(`"` + strings.Repeat("s", 900_000) + `":{"type":"stdio","command":"c","args":[` + fit("0", values) + `]}`)
+	},
+	"long server name, members": func() map[string]string {
+		return mcpWith(`"` + strings.Repeat("s", 700_000) + `":{"type":"stdio","command":"c",` + fit(`"x%d":0`, values) + `}`)
+	},
+	"long server names": func() map[string]string {
+		return mcpWith(fit(`"%d`+strings.Repeat("s", 1000)+`":{"type":"stdio","command":"c","args":[`+fit("0", 15)+`]}`, 1000))
+	},
+	"long name, server twice": func() map[string]string { return mcpWith(fit(`"`+strings.Repeat("s", 1000)+`":0`, 1000)) },
+	"entry of nested duplicates": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","x":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}") + `}`)
+	},
+	"long url": func() map[string]string {
+		return mcpWith(`"s":{"type":"sse","url":"http://` + strings.Repeat("1.", 400_000) + `"}`)
+	},
+	"long command": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"./` + strings.Repeat("a/../", 190_000) + `"}`)
+	},
+	"long cwd": func() map[string]string {
+		return mcpWith(`"s":{"type":"stdio","command":"c","cwd":"./` + strings.Repeat("x/", 400_000) + `"}`)
+	},
+	"unknown top-level members": func() map[string]string {
+		return map[string]string{"mcp.json": fill.Replace(`{@M,"mcpServers":{},`) + fit(`"x%d":0`, values) + "}"}
+	},
+	"loops": func() map[string]string {
+		return map[string]string{"mcp.json": "-> a", "a": "-> b", "b": "-> a", "skills": "-> skills/x"}
+	},
+	"links upon links": func() map[string]string {
+		return map[string]string{"mcp.json": strings.Repeat(" ", 10) + noServers, "l": "-> .", "skills": "-> " + strings.Repeat("l/", 39) + "s", "s/a/SKILL.md": ""}
+	},
+}
+
+// hostileChild names the package that this process is to load and report on.
+const hostileChild = "PLUGBERTH_TEST_HOSTILE"
+
+// cost is what a child reports.
+type cost struct {
+	Milliseconds, Growth int64 // Growth in bytes, -1 where it cannot be told
+	Findings, Text       int   // Text is the size of the findings as JSON
+	Err                  string
+}
+
+// TestHostile: whatever the package holds, loading ends soon and the process
+// stays small. Each is loaded by a process of its own. [L5] [Q1] [J5]
+func TestHostile(t *testing.T) {
+	if dir := os.Getenv(hostileChild); dir != "" {
+		reportCost(t, dir)
+		return
+	}
+	for name, files := range hostile {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, costOf(t, write(t, files())))
+		})
+	}
+	for _, name := range []string{"plugin.json", "mcp.json", "skills/a/SKILL.md"} {
+		t.Run("sparse "+name, func(t *testing.T) {
+			dir := write(t, map[string]string{"skills/a/x": ""})
+			file, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(name)), os.O_CREATE|os.O_WRONLY, 0o644)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			if err := file.Truncate(1 << 30); err != nil {
+				t.Skip(err)
+			}
+			c := costOf(t, dir)
+			check(t, c)
+			if c.Findings != 1 {
+				t.Errorf("%d findings", c.Findings)
+			}
+		})
+	}
+}
+
+func costOf(t *testing.T, dir string) cost {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHostile$", "-test.v")
+	cmd.Env = append(os.Environ(), hostileChild+"="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	_, text, _ := strings.Cut(string(out), "cost:")
+	text, _, _ = strings.Cut(text, "\n")
+	var c cost
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	return c
+}
+
+func check(t *testing.T, c cost) {
+	t.Helper()
+	t.Logf("%d ms, %.1f MiB resident, %d findings, %d KiB as JSON %.60s", c.Milliseconds, float64(c.Growth)/(1<<20), c.Findings, c.Text>>10, c.Err)
+	if raceEnabled {
+		return // the race detector costs more than the load
+	}
+	if c.Growth > maxGrowth {
+		t.Errorf("the process grew by %d MiB", c.Growth>>20)
+	}
+	if took := time.Duration(c.Milliseconds) * time.Millisecond; took > maxTime {
+		t.Errorf("took %v", took)
+	}
+	if c.Text > 32<<20 {
+		t.Errorf("the findings are %d MiB as JSON", c.Text>>20)
+	}
+}
+
+func reportCost(t *testing.T, dir string) {
+	warm := write(t, map[string]string{"mcp.json": fill.Replace(servers(sibling, `"bad":1`)), "skills/a/SKILL.md": okSkill})
+	mustLoad(t, warm)
+	runtime.GC()
+	debug.FreeOSMemory()
+	before := resident(true)
+	start := time.Now()
+	p, err := plugin.Load(context.Background(), dir, plugin.Options{Lint: true})
+	c := cost{Milliseconds: time.Since(start).Milliseconds(), Growth: -1}
+	if after := resident(false); after > 0 {
+		c.Growth = after - before
+	}
+	var list finding.List
+	var rejected *plugin.RejectedError
+	switch {
+	case err == nil:
+		list = p.Findings()
+	case errors.As(err, &rejected):
+		list = rejected.Findings
+		c.Err = "rejected"
+	default:
+		c.Err = err.Error()
+	}
+	c.Findings = len(list)
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Error(err)
+	}
+	c.Text = len(text)
+	out, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("cost:%s\n", out)
+}
+
+// resident returns the size of this process, or its greatest size since the
+// last call with reset, or 0 where the system does not tell.
+func resident(reset bool) int64 {
+	key := "VmHWM:"
+	if reset {
+		key = "VmRSS:"
+		os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), key)
+	n, err := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
+// TestFindingsAreBounded: names that every pointer repeats do not make findings
+// larger than the file by orders; what is left out is said, and every server
+// that was skipped keeps its error. [L5] [S9]
+func TestFindingsAreBounded(t *testing.T) {
+	long := strings.Repeat("s", 300_000)
+	p := mustLoadFS(t, memory(mcpWith(`"`+long+`":{"type":"stdio","command":"./gone","args":[`+fit("0", 5000)+`]},"b":{"type":"sse","url":"x","headers":0},"c":0,"d":{"type":"stdio","command":"./gone","args":0},`+sibling)), plugin.Options{})
+	if got := strings.Join(p.SkippedServers(), " "); got != long+" b c d" || p.Server("good") == nil {
+		t.Errorf("skipped = %.40q…", got)
+	}
+	errorsOf := map[string]int{}
+	size := 0
+	for _, f := range p.Findings() {
+		size += len(f.Subject) + len(f.Pointer)
+		if f.Severity == finding.SeverityError {
+			errorsOf[f.Subject]++
+		}
+	}
+	first := p.Findings()[0]
+	if size > 8<<20 || first.Code != finding.FindingsOmitted || first.Line != 0 || first.Severity != finding.SeverityInfo {
+		t.Errorf("%d bytes, first finding %.200v", size, first)
+	}
+	for _, name := range []string{long, "b", "c", "d"} {
+		if errorsOf[name] == 0 {
+			t.Errorf("no error for %.40q", name)
+		}
+	}
+
+	// A manifest that is at fault stays rejected, however much stands before.
+	files := manifestWith(`"x":` + nested(1, 5<<20, "[]") + `,"y":` + nested(1, 6<<20, `{"a":0,"a":0}`) + `,"keywords":[0,0]`)
+	r, err := plugin.LoadFS(context.Background(), memory(files), plugin.Options{Limits: plugin.Limits{Manifest: 16 << 20}})
+	list := outcome(t, r, err)
+	if n := len(list.AtLeast(finding.SeverityError)); n != 1 || list[0].Code != finding.FindingsOmitted {
+		t.Errorf("%d errors, error %.100v, first %.100v", n, err, list[0])
+	}
+}
+
+// TestOrdinaryFindingsAreNotCut: as many faults as a document can have, each
+// with its finding. [L5]
+func TestOrdinaryFindingsAreNotCut(t *testing.T) {
+	p := mustLoadFS(t, memory(manifestWith(fit(`"unknown member %d":0`, values))), plugin.Options{})
+	if n := len(p.Findings()); n != values {
+		t.Errorf("%d findings, want %d", n, values)
+	}
+}
+
+// TestContextEndsMCP: looking at the paths of many servers ends with the
+// context. [L4]
+func TestContextEndsMCP(t *testing.T) {
+	files := mcpWith(fit(`"s%d":{"type":"stdio","command":"./`+strings.Repeat("l/", 40)+`x"}`, 1000))
+	files["l"], files["d/"] = "-> "+strings.Repeat("d/../", 800), ""
+	dir := write(t, files)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	p, err := plugin.Load(ctx, dir, plugin.Options{})
+	took := time.Since(start)
+	t.Logf("%v, %v", took, err)
+	if err != nil && (p != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		t.Errorf("%v, %v", p, err)
+	}
+	if took > maxTime {
+		t.Errorf("took %v", took)
+	}
+}
