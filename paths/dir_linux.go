@@ -29,12 +29,12 @@ func openDir(abs string) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(resolved)
-	if err != nil {
-		return nil, err
+	info, err := os.Stat(resolved + "/.") // which asks for the permission to look inside
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
 	}
-	if !info.IsDir() {
-		return nil, pathError("open", abs, syscall.ENOTDIR)
+	if err != nil {
+		return nil, pathError("open", abs, err)
 	}
 	return &dirTree{path: resolved}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // dirTree reads a directory through os.Root, by the resolved name: os.Root
@@ -25,12 +26,12 @@ func openDir(abs string) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(resolved)
-	if err != nil {
-		return nil, err
+	info, err := os.Stat(resolved + "/.") // which asks for the permission to look inside
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
 	}
-	if !info.IsDir() {
-		return nil, pathError("open", abs, errors.New("not a directory"))
+	if err != nil {
+		return nil, pathError("open", abs, err)
 	}
 	return &dirTree{path: resolved}, nil
 }

@@ -2,13 +2,21 @@ package paths
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
 )
 
 // maxLinks is how many links one path may go through; Linux allows as many.
-const maxLinks = 40
+// maxSteps is how many components it may have, those of the links included:
+// each costs a look at the disk, and links can bring in thousands.
+const (
+	maxLinks = 40
+	maxSteps = 512
+)
+
+var errTooLong = fmt.Errorf("the path has more than %d components, those of its links included", maxSteps)
 
 // walker resolves paths of some system component by component.
 type walker struct {
@@ -47,11 +55,14 @@ func (w *walker) walk(base, name string, inside func(string) bool) (resolved, er
 		}
 		at.path, at.exists, at.below = path, false, 1
 	}
-	for len(todo) > 0 {
+	for steps := 0; len(todo) > 0; {
 		c := todo[0]
 		todo = todo[1:]
 		if c == "" || c == "." {
 			continue
+		}
+		if steps++; steps > maxSteps {
+			return at, errTooLong
 		}
 		if at.below == 0 && !at.mode.IsDir() {
 			lost(at.path) // nothing is below a file

@@ -613,3 +613,35 @@ func TestUnder(t *testing.T) {
 		}
 	}
 }
+
+// [P5] [L5] Links cannot bring in more components than a path may have: with
+// two of them a short text would cost tens of thousands of looks at the disk.
+func TestLongPathsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(strings.Repeat("d/../", 100), filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	root, err := paths.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{
+		"./" + strings.Repeat("d/../", 256):        true,
+		"./" + strings.Repeat("d/../", 256) + "d":  false,
+		"./" + strings.Repeat("./", 5000) + "d":    true, // costs nothing
+		"./link/d":                                 true,
+		"./" + strings.Repeat("link/", 2) + "d":    true,
+		"./" + strings.Repeat("link/", 3) + "d":    false,
+		"./" + strings.Repeat("missing/", 512):     true,
+		"./" + strings.Repeat("missing/", 100_000): false,
+	} {
+		if _, err := root.Resolve(name); (err == nil) != ok {
+			t.Errorf("Resolve(%.40q…) gives %v", name, err)
+		} else if err != nil && errors.Is(err, paths.ErrEscape) {
+			t.Errorf("Resolve(%.40q…) is called an escape", name)
+		}
+	}
+}

@@ -71,12 +71,15 @@ func recognizable(id string) string {
 
 // DataDir returns the absolute path of an instance's PLUGIN_DATA below a data
 // root (AP §9.1). The root's own links are followed; neither of the two need
-// exist, and nothing is created. It fails with [ErrInstance], and where the
-// data root cannot be resolved.
+// exist, and nothing is created. It fails with [ErrInstance], with [ErrDataDir]
+// for an empty data root, and where the data root cannot be resolved.
 func DataDir(dataRoot string, instance Instance) (string, error) {
 	key, err := instance.Key()
 	if err != nil {
 		return "", err
+	}
+	if dataRoot == "" {
+		return "", ErrDataDir
 	}
 	abs, err := filepath.Abs(dataRoot)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/paths"
 )
 
@@ -25,7 +26,7 @@ var (
 	ErrNoServer = errors.New("plugin: no such server")
 	// ErrNotStdio: the server is a remote one.
 	ErrNotStdio = errors.New("plugin: not a stdio server")
-	// ErrDataDir: the data directory is not an absolute path.
+	// ErrDataDir: the data directory is not an absolute path, or none.
 	ErrDataDir = errors.New("plugin: the data directory is not an absolute path")
 	// ErrPlan: the plan cannot be made as the package stands now.
 	ErrPlan = errors.New("plugin: no launch plan")
@@ -72,7 +73,7 @@ func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {
 	}
 	data, err := paths.Under(dataDir, ".")
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data directory cannot be used: %w", ErrPlan, innermost(err))
+		return nil, fmt.Errorf("%w: the data directory cannot be used: %w", ErrPlan, report.Innermost(err))
 	}
 	vars := expand.Vars{Root: p.Dir(), Data: data.Abs()}
 	total := vars.Size(s.stdio.Cwd)
@@ -162,7 +163,7 @@ func (p *Plugin) workingDir(cwd string, vars expand.Vars) (string, error) {
 // planError says that a member's path cannot be resolved, without the path,
 // which is the package's text.
 func planError(member string, err error) error {
-	if err = innermost(err); errors.Is(err, paths.ErrEscape) {
+	if err = report.Innermost(err); errors.Is(err, paths.ErrEscape) {
 		return fmt.Errorf("plugin: %s: %w", member, err)
 	}
 	return fmt.Errorf("%w: %s cannot be looked at: %w", ErrPlan, member, err)

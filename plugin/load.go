@@ -224,7 +224,7 @@ func readDocument(root *paths.Root, limit int64, codes documentCodes, sheet *rep
 	case errors.Is(err, paths.ErrTooLarge):
 		add(codes.tooLarge, "%s is larger than %d bytes: make it smaller", name, limit)
 	default:
-		add(codes.unreadable, "%s cannot be read: %s", name, rootCause(err))
+		add(codes.unreadable, "%s cannot be read: %s", name, report.Cause(err))
 	}
 	return nil, err
 }

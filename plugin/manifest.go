@@ -93,8 +93,7 @@ func judgeManifest(src []byte, opts Options, sheet *report.Sheet) *manifest {
 		sheet.Add(finding.ManifestNotObject, "", "", root.Offset(), "the manifest is %s: make it an object", root.Kind())
 		return nil
 	}
-	j := manifestJudge{notes: notes{sheet: sheet}, m: &manifest{declared: map[string]bool{}}}
-	defer j.close()
+	j := manifestJudge{notes: notes{sheet: sheet}, m: &manifest{declared: map[string]bool{}}, warned: map[string]bool{}}
 	j.members(root)
 	j.schema(root)
 	if j.m.version != nil || !j.unsupported {
@@ -114,6 +113,7 @@ type manifestJudge struct {
 	failed      bool
 	m           *manifest
 	unsupported bool // another version's manifest: its rules are not known
+	warned      map[string]bool
 }
 
 func (j *manifestJudge) add(code finding.Code, pointer string, off int, format string, args ...any) {
@@ -125,47 +125,55 @@ func (j *manifestJudge) add(code finding.Code, pointer string, off int, format s
 // members looks for what JSON allows and a careful reader does not: members
 // that stand twice and escapes that are no text.
 func (j *manifestJudge) members(root strictjson.Value) {
-	warned := map[string]bool{}
 	for m := range root.Members() {
-		pointer := strictjson.Pointer(m.Name)
 		known := permitted(m.Name)
 		if known && m.Duplicate {
-			j.add(finding.ManifestDuplicateMember, pointer, m.Offset, "%s stands twice: remove one", printable.Quote(m.Name))
+			j.add(finding.ManifestDuplicateMember, strictjson.Pointer(m.Name), m.Offset, "%s stands twice: remove one", printable.Quote(m.Name))
 		}
 		if known && m.Name != "extensions" {
-			for f := range flaws(m.Value) {
-				if j.full() && j.failed {
-					j.omitted = true
-					break
-				}
-				below := strictjson.Pointer(f.path...)
-				if f.duplicate {
-					j.add(finding.ManifestDuplicateMember, pointer+below, f.offset, "this member stands twice: remove one")
-				} else {
-					j.add(finding.ManifestUnpairedSurrogate, pointer+below, f.offset, "this text has an escape that is half a character: write both halves")
-				}
-			}
-			continue
+			j.used(m)
+		} else {
+			j.ignored(m)
 		}
-		// Ignored or never validated: one warning of each kind is enough.
-		once := func(code finding.Code, below []string, off int, message string) {
-			if key := string(code) + m.Name; !warned[key] {
-				warned[key] = true
-				j.add(code, pointer+strictjson.Pointer(below...), off, message)
-			}
+	}
+}
+
+// used notes the flaws of a member that counts.
+func (j *manifestJudge) used(m strictjson.Member) {
+	for f := range m.Value.Flaws() {
+		if j.full() && j.failed {
+			j.sheet.Cut = true
+			break
 		}
-		if !known && m.Duplicate {
-			once(finding.ManifestDuplicateIgnored, nil, m.Offset, "this member stands twice; it is ignored anyway: remove it")
+		pointer := strictjson.Pointer(m.Name) + strictjson.Pointer(f.Path...)
+		if f.Duplicate {
+			j.add(finding.ManifestDuplicateMember, pointer, f.Offset, "this member stands twice: remove one")
+		} else {
+			j.add(finding.ManifestUnpairedSurrogate, pointer, f.Offset, "this text has an escape that is half a character: write both halves")
 		}
-		if m.Unpaired {
-			once(finding.ManifestUnpairedSurrogateIgnored, nil, m.Offset, "this name has an escape that is half a character: write both halves")
+	}
+}
+
+// ignored notes the flaws of a member that is ignored or never validated: one
+// warning of each kind a name is enough.
+func (j *manifestJudge) ignored(m strictjson.Member) {
+	once := func(code finding.Code, below []string, off int, message string) {
+		if key := string(code) + m.Name; !j.warned[key] {
+			j.warned[key] = true
+			j.add(code, strictjson.Pointer(m.Name)+strictjson.Pointer(below...), off, message)
 		}
-		for f := range flaws(m.Value) {
-			if f.duplicate {
-				once(finding.ManifestDuplicateIgnored, f.path, f.offset, "this member stands twice: remove one")
-			} else {
-				once(finding.ManifestUnpairedSurrogateIgnored, f.path, f.offset, "this text has an escape that is half a character: write both halves")
-			}
+	}
+	if m.Duplicate && !permitted(m.Name) {
+		once(finding.ManifestDuplicateIgnored, nil, m.Offset, "this member stands twice; it is ignored anyway: remove it")
+	}
+	if m.Unpaired {
+		once(finding.ManifestUnpairedSurrogateIgnored, nil, m.Offset, "this name has an escape that is half a character: write both halves")
+	}
+	for f := range m.Value.Flaws() {
+		if f.Duplicate {
+			once(finding.ManifestDuplicateIgnored, f.Path, f.Offset, "this member stands twice: remove one")
+		} else {
+			once(finding.ManifestUnpairedSurrogateIgnored, f.Path, f.Offset, "this text has an escape that is half a character: write both halves")
 		}
 	}
 }

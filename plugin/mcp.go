@@ -31,7 +31,6 @@ func judgeMCP(ctx context.Context, src []byte, v *version, root *paths.Root, opt
 		return nil, nil
 	}
 	j := mcpJudge{notes: notes{sheet: sheet}, v: v, root: root, opts: opts, out: &mcpConfig{}}
-	defer j.close()
 	j.members(top)
 	j.schema(top)
 	j.shape(top)
@@ -195,16 +194,16 @@ func (e *entry) judge() {
 		e.add(finding.ServerNotObject, "", e.value.Offset(), "the entry is %s: make it an object with a type", e.value.Kind())
 		return
 	}
-	for f := range flaws(e.value) {
+	for f := range e.value.Flaws() {
 		if e.full() && e.failed {
-			e.omitted = true
+			e.sheet.Cut = true
 			break
 		}
-		below := strictjson.Pointer(f.path...)
-		if f.duplicate {
-			e.add(finding.ServerDuplicateMember, below, f.offset, "this member stands twice: remove one")
+		below := strictjson.Pointer(f.Path...)
+		if f.Duplicate {
+			e.add(finding.ServerDuplicateMember, below, f.Offset, "this member stands twice: remove one")
 		} else {
-			e.add(finding.ServerUnpairedSurrogate, below, f.offset, "this text has an escape that is half a character: write both halves")
+			e.add(finding.ServerUnpairedSurrogate, below, f.Offset, "this text has an escape that is half a character: write both halves")
 		}
 	}
 	typ := e.value.Member("type").Value

@@ -12,9 +12,8 @@ const maxFindingText = 4 << 20
 
 // notes takes down the faults of one document.
 type notes struct {
-	sheet   *report.Sheet
-	text    int  // bytes of subjects and pointers so far
-	omitted bool // a fault was left out
+	sheet *report.Sheet
+	text  int // bytes of subjects and pointers so far
 }
 
 // take reports whether a fault is to be noted, given the size of its subject
@@ -27,7 +26,7 @@ func (n *notes) take(code finding.Code, size int, failed *bool) bool {
 		*failed = true
 	}
 	if n.full() && !first {
-		n.omitted = true
+		n.sheet.Cut = true
 		return false
 	}
 	n.text += size
@@ -35,11 +34,3 @@ func (n *notes) take(code finding.Code, size int, failed *bool) bool {
 }
 
 func (n *notes) full() bool { return n.text >= maxFindingText }
-
-// close says so where faults were left out.
-func (n *notes) close() {
-	if n.omitted {
-		n.sheet.Add(finding.FindingsOmitted, "", "", report.Whole,
-			"there are more faults than are listed: correct these and load again")
-	}
-}

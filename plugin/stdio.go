@@ -10,6 +10,7 @@ import (
 
 	"github.com/plugberth/plugberth/expand"
 	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/internal/strictjson"
 	"github.com/plugberth/plugberth/paths"
 	"github.com/plugberth/plugberth/plugin/finding"
@@ -116,7 +117,7 @@ func (e *entry) command(v strictjson.Value) {
 	case errors.Is(err, paths.ErrEscape):
 		e.add(finding.ServerCommandEscapes, at, v.Offset(), "command leads outside the plugin root: ship the program inside the plugin")
 	case err != nil:
-		e.add(finding.ServerPathUnreadable, at, v.Offset(), "command cannot be looked at: %s", rootCause(err))
+		e.add(finding.ServerPathUnreadable, at, v.Offset(), "command cannot be looked at: %s", report.Cause(err))
 	case !loc.Exists():
 		e.add(finding.ServerCommandMissing, at, v.Offset(), "there is no file %s: ship it or correct the path", printable.Quote(c))
 	case !loc.IsRegular():
@@ -214,7 +215,7 @@ func (e *entry) cwd(v strictjson.Value) {
 	case errors.Is(err, paths.ErrEscape):
 		escapes("plugin root")
 	case err != nil:
-		e.add(finding.ServerPathUnreadable, at, v.Offset(), "cwd cannot be looked at: %s", rootCause(err))
+		e.add(finding.ServerPathUnreadable, at, v.Offset(), "cwd cannot be looked at: %s", report.Cause(err))
 	case !loc.Exists():
 		e.add(finding.ServerCwdMissing, at, v.Offset(), "there is no directory %s: ship it or correct the path", printable.Quote(v.Text()))
 	case !loc.IsDir():
@@ -224,16 +225,3 @@ func (e *entry) cwd(v strictjson.Value) {
 
 // separator is what separates path components besides the slash, if anything.
 var separator = map[bool]string{true: `\`, false: "/"}[runtime.GOOS == "windows"]
-
-// rootCause is the innermost text of an I/O error, without the path.
-func rootCause(err error) string { return printable.Escape(innermost(err).Error()) }
-
-func innermost(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
-}

@@ -30,7 +30,7 @@ func Parse(directory string, content []byte, opts Options) (*Skill, finding.List
 		return nil, nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()
-	sheet := &report.Sheet{File: fileName, Source: content, Limit: skillFindings}
+	sheet := &report.Sheet{File: fileName, Subject: directory, Source: content, Limit: skillFindings}
 	var s *Skill
 	if int64(len(content)) > opts.Limits.File {
 		sheet.Add(finding.SkillTooLarge, directory, "", report.Whole, tooLarge, opts.Limits.File)

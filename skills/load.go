@@ -202,82 +202,103 @@ func (l *loader) load() error {
 	return nil
 }
 
+// candidate is one entry of the directory that may be a skill.
+type candidate struct {
+	*loader
+	name  string
+	sheet report.Sheet
+}
+
 // child looks at one entry of the directory. It reports whether the entry is a
 // skill beyond the limit.
 func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
-	name := e.Name()
-	sheet := &report.Sheet{File: l.dir + "/" + name, Limit: skillFindings}
+	c := candidate{loader: l, name: e.Name()}
+	c.sheet.File, c.sheet.Subject, c.sheet.Limit = l.dir+"/"+c.name, c.name, skillFindings
 	if len(l.out.Findings) > manyFindings {
-		sheet.Limit = fewFindings
+		c.sheet.Limit = fewFindings
 	}
-	defer func() { l.out.Findings = append(l.out.Findings, sheet.Findings()...) }()
-	at := dir + "/" + name
-	switch {
-	case e.IsDir():
-	case e.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0:
-		loc, err := l.root.Resolve(at)
-		switch {
-		case errors.Is(err, paths.ErrLoop) || err == nil && !loc.Exists():
-			sheet.Add(finding.SkillDanglingLink, name, "", report.Whole, "%s is a link that leads nowhere: remove it", printable.Quote(name))
-			return false
-		case errors.Is(err, paths.ErrEscape):
-			l.skip(sheet, name, finding.SkillEscapes, "%s leads outside the plugin root: replace the link by the directory itself", printable.Quote(name))
-			return false
-		case err != nil:
-			l.skip(sheet, name, finding.SkillUnreadable, "%s cannot be looked at: %s", printable.Quote(name), report.Cause(err))
-			return false
-		case !loc.IsDir():
-			return false
-		}
-		at = loc.Name()
-	default:
-		return false
+	if at, ok := c.directory(dir+"/"+c.name, e); ok {
+		full = c.load(at)
 	}
+	l.out.Findings = append(l.out.Findings, c.sheet.Findings()...)
+	return full
+}
 
-	content, err := l.root.AppendFile(l.buf[:0], at+"/"+fileName, l.opts.Limits.File)
-	l.buf = content
+// note takes down what keeps the entry from being a skill, or from being used.
+func (c *candidate) note(code finding.Code, format string, args ...any) {
+	c.sheet.Add(code, c.name, "", report.Whole, format, args...)
+}
+
+// skip is note for a skill.
+func (c *candidate) skip(code finding.Code, format string, args ...any) {
+	c.note(code, format, args...)
+	c.out.Skipped = append(c.out.Skipped, c.name)
+}
+
+// directory returns the resolved name of the entry if it is a directory, or a
+// link to one inside the root.
+func (c *candidate) directory(at string, e fs.DirEntry) (string, bool) {
+	if e.IsDir() {
+		return at, true
+	}
+	if e.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+		return "", false
+	}
+	loc, err := c.root.Resolve(at)
+	switch {
+	case errors.Is(err, paths.ErrLoop) || err == nil && !loc.Exists():
+		c.note(finding.SkillDanglingLink, "%s is a link that leads nowhere: remove it", printable.Quote(c.name))
+	case errors.Is(err, paths.ErrEscape):
+		c.skip(finding.SkillEscapes, "%s leads outside the plugin root: replace the link by the directory itself", printable.Quote(c.name))
+	case err != nil:
+		c.skip(finding.SkillUnreadable, "%s cannot be looked at: %s", printable.Quote(c.name), report.Cause(err))
+	}
+	return loc.Name(), err == nil && loc.IsDir()
+}
+
+// load reads and judges the SKILL.md in the directory at, if there is one.
+func (c *candidate) load(at string) (full bool) {
+	file := at + "/" + fileName
+	content, err := c.root.AppendFile(c.buf[:0], file, c.opts.Limits.File)
+	c.buf = content
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, paths.ErrDangling) {
 		return false
 	}
-	if exact, exactErr := l.root.Exact(at + "/" + fileName); exactErr == nil && !exact {
+	if exact, exactErr := c.root.Exact(file); exactErr == nil && !exact {
 		return false
 	}
-	sheet.File += "/" + fileName
+	c.sheet.File = c.dir + "/" + c.name + "/" + fileName
 	switch {
 	case errors.Is(err, paths.ErrDangling), errors.Is(err, paths.ErrLoop):
-		sheet.Add(finding.SkillFileNotRegular, name, "", report.Whole, "SKILL.md is a link that leads nowhere, so %s is no skill", printable.Quote(name))
+		c.note(finding.SkillFileNotRegular, "SKILL.md is a link that leads nowhere, so %s is no skill", printable.Quote(c.name))
 		return false
 	case errors.Is(err, paths.ErrNotRegular):
-		sheet.Add(finding.SkillFileNotRegular, name, "", report.Whole, "SKILL.md is no regular file, so %s is no skill", printable.Quote(name))
+		c.note(finding.SkillFileNotRegular, "SKILL.md is no regular file, so %s is no skill", printable.Quote(c.name))
 		return false
-	case l.found >= l.opts.Limits.Skills:
+	case c.found >= c.opts.Limits.Skills:
 		return true
 	}
-	l.found++
+	c.found++
 	switch {
 	case err == nil:
+		c.judge(at, content)
 	case errors.Is(err, paths.ErrEscape):
-		l.skip(sheet, name, finding.SkillEscapes, "SKILL.md leads outside the plugin root: replace the link by the file itself")
-		return false
+		c.skip(finding.SkillEscapes, "SKILL.md leads outside the plugin root: replace the link by the file itself")
 	case errors.Is(err, paths.ErrTooLarge):
-		l.skip(sheet, name, finding.SkillTooLarge, tooLarge, l.opts.Limits.File)
-		return false
+		c.skip(finding.SkillTooLarge, tooLarge, c.opts.Limits.File)
 	default:
-		l.skip(sheet, name, finding.SkillUnreadable, "SKILL.md cannot be read: %s", report.Cause(err))
-		return false
+		c.skip(finding.SkillUnreadable, "SKILL.md cannot be read: %s", report.Cause(err))
 	}
-	sheet.Source = content
-	s := judge(name, content, l.opts, sheet)
-	if s == nil {
-		l.out.Skipped = append(l.out.Skipped, name)
-		return false
-	}
-	s.root, s.dir, s.location = l.root, at, l.dir+"/"+name+"/"+fileName
-	l.out.Skills = append(l.out.Skills, s)
 	return false
 }
 
-func (l *loader) skip(sheet *report.Sheet, name string, code finding.Code, format string, args ...any) {
-	sheet.Add(code, name, "", report.Whole, format, args...)
-	l.out.Skipped = append(l.out.Skipped, name)
+func (c *candidate) judge(at string, content []byte) {
+	c.sheet.Source = content
+	s := judge(c.name, content, c.opts, &c.sheet)
+	if s == nil {
+		c.out.Skipped = append(c.out.Skipped, c.name)
+		return
+	}
+	s.root, s.dir, s.location = c.root, at, c.sheet.File
+	c.out.Skills = append(c.out.Skills, s)
 }

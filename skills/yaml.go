@@ -142,19 +142,26 @@ func unmarshal(src []byte, into *yaml.Node) (err error) {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
-	// yaml.Unmarshal stops where the first document ends, be it by a key that
-	// is indented less than the first, and drops the rest.
+	if err := yaml.Unmarshal(src, into); err != nil {
+		return err
+	}
+	// The reader stops where the first document ends and drops the rest. A
+	// block mapping in column one ends with the text; others can end before,
+	// be it by a key that is indented less than the first.
+	if into.Kind == 0 || into.Content[0].Kind == yaml.MappingNode && into.Content[0].Style&yaml.FlowStyle == 0 && into.Content[0].Column == 1 {
+		return nil
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(src))
-	if err := dec.Decode(into); err != nil && err != io.EOF {
-		return err
-	}
-	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
-		if err == nil {
-			err = errors.New("yaml: more than one document")
+	for n := 0; ; n++ {
+		switch err := dec.Decode(new(yaml.Node)); {
+		case err == io.EOF && n <= 1:
+			return nil
+		case err == nil && n > 0:
+			return errors.New("yaml: more than one document")
+		case err != nil:
+			return err
 		}
-		return err
 	}
-	return nil
 }
 
 const tooDeep = "the frontmatter is nested too deep: flatten it"

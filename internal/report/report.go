@@ -16,10 +16,12 @@ const Whole = -1
 
 // Sheet collects the faults of one file. Not safe for concurrent use.
 type Sheet struct {
-	File   string
-	Source []byte // the file's content; needed only for faults with an offset
-	Limit  int    // how many findings to give at the most; 0 means all
-	faults []fault
+	File    string
+	Subject string // of the file as a whole: the skill's directory, or nothing
+	Source  []byte // the file's content; needed only for faults with an offset
+	Limit   int    // how many findings to give at the most; 0 means all
+	Cut     bool   // faults were left out before they came here
+	faults  []fault
 }
 
 type fault struct {
@@ -52,11 +54,10 @@ func (s *Sheet) Errors(start int) bool {
 }
 
 // cut keeps the first faults within the limit, and the first error in any case,
-// which decides on its owner. It returns how many it left out.
-func (s *Sheet) cut() int {
-	n := len(s.faults)
-	if s.Limit <= 0 || n <= s.Limit {
-		return 0
+// which decides on its owner.
+func (s *Sheet) cut() {
+	if s.Limit <= 0 || len(s.faults) <= s.Limit {
+		return
 	}
 	kept := s.faults[:s.Limit:s.Limit]
 	if !(&Sheet{faults: kept}).Errors(0) {
@@ -67,22 +68,20 @@ func (s *Sheet) cut() int {
 			}
 		}
 	}
+	s.Cut = s.Cut || len(kept) < len(s.faults)
 	s.faults = kept
-	return n - len(kept)
 }
 
 // Findings returns the faults as findings, sorted by position; those about the
-// file as a whole come first. Where the limit leaves some out, one more says
-// how many.
+// file as a whole come first. Where some were left out, one more says so.
 func (s *Sheet) Findings() finding.List {
 	if len(s.faults) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return cmp.Compare(a.off, b.off) })
-	subject := s.faults[0].subject
-	omitted := s.cut()
+	s.cut()
 	at := textpos.New(s.Source)
-	list := make(finding.List, len(s.faults), len(s.faults)+min(omitted, 1))
+	list := make(finding.List, len(s.faults), len(s.faults)+1)
 	for i, f := range s.faults {
 		place := finding.Place{Subject: f.subject, File: s.File, Pointer: f.pointer}
 		if f.off != Whole {
@@ -90,9 +89,9 @@ func (s *Sheet) Findings() finding.List {
 		}
 		list[i] = finding.New(f.code, place, f.message)
 	}
-	if omitted > 0 {
-		list = append(list, finding.New(finding.FindingsOmitted, finding.Place{Subject: subject, File: s.File},
-			fmt.Sprintf("%d more faults are not listed: correct these and load again", omitted)))
+	if s.Cut {
+		list = append(list, finding.New(finding.FindingsOmitted, finding.Place{Subject: s.Subject, File: s.File},
+			"there are more faults than are listed: correct these and load again"))
 	}
 	return list
 }

@@ -1,9 +1,6 @@
 package strictjson
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
@@ -19,5 +16,3 @@ func Pointer(tokens ...string) string {
 	}
 	return b.String()
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ func TestDuplicates(t *testing.T) { // [J2]
 	var many strings.Builder
 	many.WriteString("{")
 	for i := range 200 {
-		many.WriteString(`"` + itoa(i) + `":0,`)
+		many.WriteString(`"` + strconv.Itoa(i) + `":0,`)
 	}
 	for _, tc := range []struct {
 		src  string
@@ -60,7 +61,7 @@ func TestDuplicates(t *testing.T) { // [J2]
 			if tc.src[f.Offset] != '"' {
 				t.Errorf("%s: offset %d is not at a name", tc.src, f.Offset)
 			}
-			got = append(got, f.Pointer)
+			got = append(got, Pointer(f.Path...))
 		}
 		if !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%.40s: flaws at %q, want %q", tc.src, got, tc.want)

@@ -142,58 +142,6 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 	}
 }
 
-// Flaw is something inside a value that makes its owner unfit for use.
-type Flaw struct {
-	Duplicate bool // a member name stands twice; otherwise an unpaired surrogate
-	Offset    int
-	Pointer   string // below the value
-}
-
-// Flaws returns the flaws inside the value, itself included, in document order.
-func (v Value) Flaws() iter.Seq[Flaw] {
-	return func(yield func(Flaw) bool) {
-		if v.flawless() {
-			return
-		}
-		v.flaws("", yield)
-	}
-}
-
-func (v Value) flawless() bool {
-	if v.d == nil {
-		return true
-	}
-	var all uint8
-	for _, n := range v.d.nodes[v.i:v.node().next] {
-		all |= n.flags
-	}
-	return all&(flagSurrogate|flagDuplicate) == 0
-}
-
-func (v Value) flaws(pointer string, yield func(Flaw) bool) bool {
-	if v.Kind() == String && v.Unpaired() {
-		return yield(Flaw{Offset: v.Offset(), Pointer: pointer})
-	}
-	for m := range v.Members() {
-		at := pointer + Pointer(m.Name)
-		if m.Duplicate && !yield(Flaw{Duplicate: true, Offset: m.Offset, Pointer: at}) {
-			return false
-		}
-		if m.Unpaired && !yield(Flaw{Offset: m.Offset, Pointer: at}) {
-			return false
-		}
-		if !m.Value.flaws(at, yield) {
-			return false
-		}
-	}
-	for i, e := range v.Elements() {
-		if !e.flaws(pointer+Pointer(itoa(i)), yield) {
-			return false
-		}
-	}
-	return true
-}
-
 // Any returns the value as encoding/json would with UseNumber, for validators.
 // Of duplicate members the first counts.
 func (v Value) Any() any {

@@ -159,6 +159,8 @@ func (f Finding) LogValue() slog.Value {
 		slog.String("code", string(f.Code)),
 		slog.String("severity", f.Severity.String()),
 		slog.String("boundary", f.Boundary.String()),
+		slog.String("layer", f.Layer.String()),
+		slog.String("section", f.Section),
 		slog.String("subject", printable.Escape(f.Subject)),
 		slog.String("file", printable.Escape(f.File)),
 		slog.String("pointer", printable.Escape(f.Pointer)),

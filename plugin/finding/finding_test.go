@@ -74,7 +74,7 @@ func TestLogValue(t *testing.T) {
 		return a
 	}}))
 	log.Info("x", "finding", finding.New(finding.ServerTransportDisabled, finding.Place{Subject: "a\x1b\u202e", File: "f\n", Pointer: "/p\xff", Line: 1, Column: 2}, "m"))
-	const want = `{"level":"INFO","msg":"x","finding":{"code":"server-transport-disabled","severity":"info","boundary":"server","subject":"a\\x1b\\u202e","file":"f\\n","pointer":"/p\\xff","line":1,"column":2,"message":"m"}}`
+	const want = `{"level":"INFO","msg":"x","finding":{"code":"server-transport-disabled","severity":"info","boundary":"server","layer":"policy","section":"AP §7.2.2","subject":"a\\x1b\\u202e","file":"f\\n","pointer":"/p\\xff","line":1,"column":2,"message":"m"}}`
 	if got := strings.TrimSpace(out.String()); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
