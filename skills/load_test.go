@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/plugberth/plugberth/paths"
 	"github.com/plugberth/plugberth/plugin/finding"
@@ -425,7 +426,7 @@ func TestLoadOddNames(t *testing.T) {
 	}
 	for _, f := range l.Findings {
 		text := f.String()
-		if strings.ContainsAny(text, "\n\x1b\u202e\u200b\xff") {
+		if strings.ContainsAny(text, "\n\x1b\u202e\u200b") || !utf8.ValidString(text) {
 			t.Errorf("not escaped: %q", text)
 		}
 		if f.File != "skills/"+f.Subject+"/SKILL.md" {
