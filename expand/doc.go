@@ -1,5 +1,6 @@
 // Package expand replaces the two placeholders of the Agent Plugins
-// specification, ${PLUGIN_ROOT} and ${PLUGIN_DATA} (AP §9.2).
+// Specification, ${PLUGIN_ROOT} and ${PLUGIN_DATA} (AP §9.2, of
+// https://github.com/agentplugins/agent-plugins-spec).
 //
 // The replacement is a single pass: what it brings in is not scanned again,
 // even when the plugin root's own path contains "${PLUGIN_DATA}". Nothing else

@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -24,21 +25,6 @@ type dirTree struct {
 	fd    int
 }
 
-func openDir(abs string) (tree, error) {
-	resolved, err := resolveRoot(abs)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(resolved + "/.") // which asks for the permission to look inside
-	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		err = errors.New("not a directory")
-	}
-	if err != nil {
-		return nil, pathError("open", abs, err)
-	}
-	return &dirTree{path: resolved}, nil
-}
-
 func (d *dirTree) dir() string { return d.path }
 
 func (d *dirTree) hold() (func(), error) {
@@ -54,7 +40,7 @@ func (d *dirTree) hold() (func(), error) {
 		d.fd = fd
 	}
 	d.holds++
-	return d.release, nil
+	return sync.OnceFunc(d.release), nil
 }
 
 func (d *dirTree) release() {
@@ -278,7 +264,7 @@ func (r *fdReader) Read(p []byte) (int, error) {
 
 // exact asks for another spelling first: where that finds nothing, the file
 // system tells letters apart and what was found has the very name.
-func (d *dirTree) exact(dir, base string) (bool, error) {
+func (d *dirTree) exact(ctx context.Context, dir, base string) (bool, error) {
 	other := swapCase(base)
 	if other != base {
 		if _, err := d.kindAt(dir + "/" + other); errors.Is(err, fs.ErrNotExist) {
@@ -290,7 +276,7 @@ func (d *dirTree) exact(dir, base string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	return listed(file, base)
+	return listed(ctx, file, base)
 }
 
 // swapCase changes the letter case of the first ASCII letter.

@@ -3,12 +3,12 @@
 package paths
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 )
 
 // dirTree reads a directory through os.Root, by the resolved name: os.Root
@@ -19,21 +19,6 @@ type dirTree struct {
 	mu    sync.Mutex
 	holds int
 	root  *os.Root
-}
-
-func openDir(abs string) (tree, error) {
-	resolved, err := resolveRoot(abs)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(resolved + "/.") // which asks for the permission to look inside
-	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		err = errors.New("not a directory")
-	}
-	if err != nil {
-		return nil, pathError("open", abs, err)
-	}
-	return &dirTree{path: resolved}, nil
 }
 
 func (d *dirTree) dir() string { return d.path }
@@ -61,7 +46,7 @@ func (d *dirTree) hold() (func(), error) {
 		d.root = root
 	}
 	d.holds++
-	return d.release, nil
+	return sync.OnceFunc(d.release), nil
 }
 
 func (d *dirTree) release() {
@@ -129,11 +114,11 @@ func (d *dirTree) appendFile(buf []byte, name string, limit int64) ([]byte, erro
 	return readLimited(buf, file, info.Size(), limit)
 }
 
-func (d *dirTree) exact(dir, base string) (bool, error) {
+func (d *dirTree) exact(ctx context.Context, dir, base string) (bool, error) {
 	file, err := d.openFile(dir)
 	if err != nil {
 		return false, err
 	}
 	defer file.Close()
-	return listed(file, base)
+	return listed(ctx, file, base)
 }

@@ -3,7 +3,8 @@
 // A plugin package is a directory that somebody else wrote. Its entries may be
 // links to /etc, FIFOs that never answer, or change while they are read. The
 // specification asks that whatever a client discovers, reads or executes of it
-// resolves, after all links, inside the resolved root (AP §4.1), and allows
+// resolves, after all links, inside the resolved root (AP §4.1, of
+// https://github.com/agentplugins/agent-plugins-spec), and allows
 // links that stay inside, however they are written.
 //
 // A [Root] is such a directory. Its methods resolve a name component by

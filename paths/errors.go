@@ -17,6 +17,12 @@ var (
 	// ErrNotRegular: the path resolves to something that is neither a regular
 	// file nor a directory, or to a directory where a file is needed.
 	ErrNotRegular = errors.New("not a regular file")
+	// ErrNotDirectory: the path resolves to something that is no directory
+	// where one is needed.
+	ErrNotDirectory = errors.New("not a directory")
+	// ErrTooLong: the path has more than 512 components, those of its links
+	// included.
+	ErrTooLong = errors.New("the path has too many components, those of its links included")
 	// ErrTooLarge: the file is larger than the caller's limit.
 	ErrTooLarge = errors.New("the file is over the size limit")
 	// ErrChanged: what stands at the path changed again and again while it was

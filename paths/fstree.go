@@ -1,12 +1,19 @@
 package paths
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 	"sync"
 )
+
+// maxListing is how many entries of one directory are kept in memory.
+const maxListing = 1 << 20
+
+var errListing = fmt.Errorf("the directory has more than %d entries", maxListing)
 
 // fsTree serves any fs.FS. Links are followed only where they can be read.
 type fsTree struct {
@@ -37,7 +44,7 @@ func (t *fsTree) hold() (func(), error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.holds++
-	return t.release, nil
+	return sync.OnceFunc(t.release), nil
 }
 
 func (t *fsTree) release() {
@@ -56,13 +63,21 @@ func (t *fsTree) list(dir string) (map[string]fs.FileMode, error) {
 	if known := t.listings[dir]; known != nil {
 		return known, nil
 	}
-	entries, err := fs.ReadDir(t.fsys, dir)
+	file, err := t.fsys.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	types := make(map[string]fs.FileMode, len(entries))
-	for _, e := range entries {
+	defer file.Close()
+	types := map[string]fs.FileMode{}
+	err = eachEntry(context.Background(), file, func(e fs.DirEntry) error {
+		if len(types) == maxListing {
+			return errListing
+		}
 		types[e.Name()] = e.Type()
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if t.holds > 0 {
 		if t.listings == nil {
@@ -177,7 +192,7 @@ func (t *fsTree) appendFile(buf []byte, name string, limit int64) ([]byte, error
 	return readLimited(buf, file, info.Size(), limit)
 }
 
-func (t *fsTree) exact(dir, base string) (bool, error) {
+func (t *fsTree) exact(ctx context.Context, dir, base string) (bool, error) {
 	if t.links == nil {
 		_, err := t.lstat(path.Join(dir, base)) // which looks into the listing
 		if errors.Is(err, fs.ErrNotExist) {
@@ -190,5 +205,5 @@ func (t *fsTree) exact(dir, base string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	return listed(file, base)
+	return listed(ctx, file, base)
 }

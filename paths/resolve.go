@@ -1,8 +1,6 @@
 package paths
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -15,8 +13,6 @@ const (
 	maxLinks = 40
 	maxSteps = 512
 )
-
-var errTooLong = fmt.Errorf("the path has more than %d components, those of its links included", maxSteps)
 
 // walker resolves paths of some system component by component.
 type walker struct {
@@ -62,7 +58,7 @@ func (w *walker) walk(base, name string, inside func(string) bool) (resolved, er
 			continue
 		}
 		if steps++; steps > maxSteps {
-			return at, errTooLong
+			return at, ErrTooLong
 		}
 		if at.below == 0 && !at.mode.IsDir() {
 			lost(at.path) // nothing is below a file
@@ -173,7 +169,7 @@ func Under(base, name string) (Location, error) {
 		return underMissing(at.path, name)
 	}
 	if !at.mode.IsDir() {
-		return Location{}, pathError("resolve", base, errors.New("not a directory"))
+		return Location{}, pathError("resolve", base, ErrNotDirectory)
 	}
 	loc, err := within(at.path, name)
 	if err != nil {

@@ -3,6 +3,7 @@ package paths_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -504,7 +505,7 @@ func TestResolveForm(t *testing.T) {
 			if content, err := root.AppendFile(nil, name, 10); !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("%s: AppendFile(%q) = %q, %v", by, name, content, err)
 			}
-			if exact, err := root.Exact(name); !errors.Is(err, fs.ErrInvalid) {
+			if exact, err := root.Exact(context.Background(), name); !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("%s: Exact(%q) = %t, %v", by, name, exact, err)
 			}
 		}

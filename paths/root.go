@@ -3,7 +3,6 @@ package paths
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -33,7 +32,7 @@ type tree interface {
 	appendFile(buf []byte, name string, limit int64) ([]byte, error)
 	// exact reports whether the directory lists an entry of just that name,
 	// given that something is found under it.
-	exact(dir, base string) (bool, error)
+	exact(ctx context.Context, dir, base string) (bool, error)
 	// hold keeps what the calls above need open until release.
 	hold() (release func(), err error)
 	// dir is the absolute path of the root, empty where it has none.
@@ -41,8 +40,9 @@ type tree interface {
 }
 
 var (
-	errLink   = errors.New("a link stands on the path")
-	errNoRoot = errors.New("the root was not opened")
+	errLink = errors.New("a link stands on the path")
+	// errNoRoot is for the zero Root; it is an fs.ErrInvalid.
+	errNoRoot error = &kin{"the root was not opened", fs.ErrInvalid}
 )
 
 // attempts is how often a path that changes under our feet is tried again.
@@ -51,7 +51,7 @@ const attempts = 4
 // Open returns the Root for a directory. The path is made absolute and its own
 // links are followed; it fails if there is no directory.
 func Open(dir string) (*Root, error) {
-	if strings.ContainsRune(dir, 0) {
+	if dir == "" || strings.ContainsRune(dir, 0) {
 		return nil, pathError("open", dir, fs.ErrInvalid)
 	}
 	abs, err := filepath.Abs(dir)
@@ -75,7 +75,7 @@ func New(fsys fs.FS) (*Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, pathError("open", ".", errors.New("not a directory"))
+		return nil, pathError("open", ".", ErrNotDirectory)
 	}
 	return &Root{newFSTree(fsys)}, nil
 }
@@ -97,9 +97,10 @@ func (r *Root) Dir() string {
 }
 
 // Hold keeps one handle on the directory open until release is called. Calls
-// made meanwhile cost less, and what they open is in that very directory even
-// if another one takes its place. Calls of Hold nest; release may be called
-// once.
+// made meanwhile cost less, and open nothing in another directory that takes
+// its place, though they may fail then. Of a Root made by [New] they may not
+// notice entries that appear meanwhile. Calls of Hold nest; release may be
+// called again and does nothing then.
 func (r *Root) Hold() (release func(), err error) {
 	t, err := r.tree()
 	if err != nil {
@@ -108,59 +109,13 @@ func (r *Root) Hold() (release func(), err error) {
 	return t.hold()
 }
 
-// Location is a resolved path inside a root: a value of this type exists only
-// if containment was checked. The zero value belongs to no root.
-type Location struct {
-	dir    string
-	name   string
-	mode   fs.FileMode
-	exists bool
-	linked bool // a link was followed on the way
-	// dangling: a link asked for what was not there.
-	dangling bool
-}
-
-// absence is the error for a location where nothing is.
-func (l Location) absence() error {
-	if l.dangling {
-		return ErrDangling
-	}
-	return fs.ErrNotExist
-}
-
-// Name returns the path relative to the root, slash-separated, "." for the
-// root itself and "" for the zero Location. No component of it was a link.
-func (l Location) Name() string { return l.name }
-
-// Abs returns the absolute path in the system's form, or "" where the root has
-// no directory.
-func (l Location) Abs() string {
-	if l.dir == "" || l.name == "" {
-		return ""
-	}
-	return filepath.Join(l.dir, filepath.FromSlash(l.name))
-}
-
-// Exists reports whether something was there when the path was resolved.
-func (l Location) Exists() bool { return l.exists }
-
-// Dangling reports whether nothing was there because a link on the way leads to
-// something that does not exist.
-func (l Location) Dangling() bool { return l.dangling }
-
-// IsDir reports whether it was a directory.
-func (l Location) IsDir() bool { return l.exists && l.mode.IsDir() }
-
-// IsRegular reports whether it was a regular file.
-func (l Location) IsRegular() bool { return l.exists && l.mode.IsRegular() }
-
 // Resolve follows name from the root, component by component, all links
 // included (AP §4.1). From the first missing component on the rest is applied
 // lexically, and what is there at the resulting path must be contained too,
-// though the location counts as missing. It fails with [ErrEscape] where the result lies outside, with
-// [ErrLoop] on a loop of links, and with the system's error where a component
-// cannot be looked at. A name is relative and may begin with "./"; on Windows
-// a backslash separates too.
+// though the location counts as missing. It fails with [ErrEscape] where the
+// result lies outside, with [ErrLoop] on a loop of links, with [ErrTooLong], and
+// with the system's error where a component cannot be looked at. A name is
+// relative and may begin with "./"; on Windows a backslash separates too.
 func (r *Root) Resolve(name string) (Location, error) {
 	t, err := r.tree()
 	if err != nil {
@@ -259,37 +214,27 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // List returns the first max entries of a directory in the order of their
-// names, and whether there were more; max 0 means all of them. It keeps no
-// more than twice max entries in memory, and those that it has just read. It
-// ends with the context's error when that ends.
+// names, and whether there were more; a max of 0 or less means all of them. It
+// keeps no more than twice max entries in memory, and those that it has just
+// read. It ends with the context's error when that ends.
 func (r *Root) List(ctx context.Context, name string, max int) (entries []fs.DirEntry, more bool, err error) {
 	file, err := r.Open(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer file.Close()
-	dir, ok := file.(fs.ReadDirFile)
-	if !ok {
-		return nil, false, pathError("readdir", name, errors.New("not a directory"))
-	}
 	byName := func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
-		batch, err := dir.ReadDir(1024)
-		entries = append(entries, batch...)
+	err = eachEntry(ctx, file, func(e fs.DirEntry) error {
+		entries = append(entries, e)
 		if max > 0 && len(entries)/2 >= max {
 			slices.SortFunc(entries, byName)
 			clear(entries[max:])
 			entries, more = entries[:max], true
 		}
-		if err == io.EOF || err == nil && len(batch) == 0 {
-			break
-		}
-		if err != nil {
-			return nil, false, pathError("readdir", name, err)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, pathError("readdir", name, err)
 	}
 	slices.SortFunc(entries, byName)
 	if max > 0 && len(entries) > max {
@@ -328,30 +273,34 @@ func (r *Root) AppendFile(buf []byte, name string, limit int64) ([]byte, error) 
 
 // Exact reports whether the last component of name, which has been found, is
 // spelled in its directory exactly so. On a file system that ignores letter
-// case "skill.md" is found as "SKILL.md" too, but is not exact.
-func (r *Root) Exact(name string) (bool, error) {
+// case "skill.md" is found as "SKILL.md" too, but is not exact. The root itself
+// is. It ends with the context's error when that ends.
+func (r *Root) Exact(ctx context.Context, name string) (bool, error) {
 	t, err := r.tree()
 	if err != nil {
 		return false, err
+	}
+	if !validName(name) {
+		return false, pathError("readdir", name, fs.ErrInvalid)
 	}
 	release, err := t.hold()
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	if !validName(name) {
-		return false, pathError("readdir", name, fs.ErrInvalid)
+	if path.Clean(name) == "." {
+		return true, nil
 	}
-	dir, base := path.Split(name)
+	dir, base := path.Split(strings.TrimRight(name, "/"))
 	dir = strings.TrimSuffix(dir, "/")
 	if dir == "" {
 		dir = "."
 	}
-	ok, err := t.exact(dir, base)
+	ok, err := t.exact(ctx, dir, base)
 	if errors.Is(err, errLink) {
 		var loc Location
 		if loc, err = t.resolve(dir); err == nil {
-			ok, err = t.exact(loc.name, base)
+			ok, err = t.exact(ctx, loc.name, base)
 		}
 	}
 	if err != nil {
@@ -361,23 +310,42 @@ func (r *Root) Exact(name string) (bool, error) {
 }
 
 // listed reports whether a directory, opened as file, has an entry name.
-func listed(file fs.File, name string) (bool, error) {
+func listed(ctx context.Context, file fs.File, name string) (found bool, err error) {
+	err = eachEntry(ctx, file, func(e fs.DirEntry) error {
+		if e.Name() == name {
+			found = true
+			return io.EOF
+		}
+		return nil
+	})
+	if err == io.EOF {
+		err = nil
+	}
+	return found, err
+}
+
+// eachEntry calls visit for the entries of a directory, opened as file, until
+// that fails or the context ends.
+func eachEntry(ctx context.Context, file fs.File, visit func(fs.DirEntry) error) error {
 	dir, ok := file.(fs.ReadDirFile)
 	if !ok {
-		return false, fmt.Errorf("not a directory")
+		return ErrNotDirectory
 	}
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		batch, err := dir.ReadDir(1024)
 		for _, e := range batch {
-			if e.Name() == name {
-				return true, nil
+			if err := visit(e); err != nil {
+				return err
 			}
 		}
 		if err == io.EOF || err == nil && len(batch) == 0 {
-			return false, nil
+			return nil
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
 }

@@ -125,7 +125,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 					note(err)
 					_, err = root.Resolve(name)
 					note(err)
-					_, err = root.Exact(name)
+					_, err = root.Exact(context.Background(), name)
 					note(err)
 					entries, _, err := root.List(context.Background(), name, 1)
 					note(err)

@@ -73,7 +73,7 @@ func TestZeroRoot(t *testing.T) {
 			"List":       func() error { _, _, err := root.List(context.Background(), ".", 1); return err },
 			"ReadFile":   func() error { _, err := root.ReadFile("a"); return err },
 			"AppendFile": func() error { _, err := root.AppendFile(nil, "a", 1); return err },
-			"Exact":      func() error { _, err := root.Exact("a"); return err },
+			"Exact":      func() error { _, err := root.Exact(context.Background(), "a"); return err },
 			"Resolve":    func() error { _, err := root.Resolve("./a"); return err },
 			"Hold":       func() error { _, err := root.Hold(); return err },
 			"WalkDir": func() error {
@@ -448,7 +448,7 @@ func TestExact(t *testing.T) {
 			"plugin.json", "SKILL.md", "skills", "skills/a/SKILL.md", "skills/a/\u00c9t\u00e9", "123", "link", "link/SKILL.md",
 			"filelink", "./plugin.json", "./skills/../plugin.json", "link/../a/SKILL.md",
 		} {
-			if exact, err := root.Exact(name); err != nil || !exact {
+			if exact, err := root.Exact(context.Background(), name); err != nil || !exact {
 				t.Errorf("%s: Exact(%q) = %t, %v", by, name, exact, err)
 			}
 		}
@@ -459,7 +459,7 @@ func TestExact(t *testing.T) {
 				if !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("%s: Open(%q): %v", by, name, err)
 				}
-			} else if exact, err := root.Exact(name); err != nil || exact {
+			} else if exact, err := root.Exact(context.Background(), name); err != nil || exact {
 				t.Errorf("%s: Exact(%q) = %t, %v", by, name, exact, err)
 			}
 		}
@@ -471,7 +471,7 @@ func TestExact(t *testing.T) {
 	plant(t, dir, "Plugin.json=y", "link2->plugin.json", "Link2->Plugin.json")
 	for by, root := range bothRoots(t, dir) {
 		for _, name := range []string{"plugin.json", "Plugin.json", "link2", "Link2"} {
-			if exact, err := root.Exact(name); err != nil || !exact {
+			if exact, err := root.Exact(context.Background(), name); err != nil || !exact {
 				t.Errorf("%s: Exact(%q) = %t, %v beside its twin", by, name, exact, err)
 			}
 		}
@@ -507,7 +507,7 @@ func TestExactWhereCaseIsIgnored(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Plugin.JSON": true, "plugin.json": false, "skills/a/skill.md": true, "skills/a/SKILL.md": false,
 	} {
-		if exact, err := root.Exact(name); err != nil || exact != want {
+		if exact, err := root.Exact(context.Background(), name); err != nil || exact != want {
 			t.Errorf("Exact(%q) = %t, %v; want %t", name, exact, err, want)
 		}
 	}
@@ -525,7 +525,7 @@ func TestStrangeNames(t *testing.T) {
 		if content, err := root.ReadFile(name); string(content) != name {
 			t.Errorf("ReadFile(%q) = %q, %v", name, content, err)
 		}
-		if exact, err := root.Exact(name); err != nil || !exact {
+		if exact, err := root.Exact(context.Background(), name); err != nil || !exact {
 			t.Errorf("Exact(%q) = %t, %v", name, exact, err)
 		}
 		if loc, err := root.Resolve("./" + name); err != nil || loc.Name() != name || !loc.IsRegular() {
@@ -626,7 +626,7 @@ func TestConcurrentUse(t *testing.T) {
 						t.Errorf("%s: ReadDir = %v, %v", by, entries, err)
 					}
 					release()
-					if exact, err := root.Exact("a/file"); !exact {
+					if exact, err := root.Exact(context.Background(), "a/file"); !exact {
 						t.Errorf("%s: Exact = %t, %v", by, exact, err)
 					}
 					if _, err := root.Stat("out"); !errors.Is(err, paths.ErrEscape) {
@@ -699,5 +699,59 @@ func TestListEndsWithTheContext(t *testing.T) {
 	cancel()
 	if _, _, err := root.List(ctx, ".", 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("List with an ended context gives %v", err)
+	}
+}
+
+// [P1] A second release does nothing: it must not close a handle that another
+// call relies on, nor leave the root with one that was closed.
+func TestReleaseTwice(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("inside"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root, err := paths.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := root.Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := root.Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		inner()
+	}
+	// Were the handle closed, this would take its number.
+	other, err := os.Open(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if got, err := root.AppendFile(nil, "file", 100); string(got) != "inside" {
+		t.Errorf("while held: %q, %v", got, err)
+	}
+	outer()
+	outer()
+	if got, err := root.AppendFile(nil, "file", 100); string(got) != "inside" {
+		t.Errorf("after all was released: %q, %v", got, err)
+	}
+}
+
+// [L9] The root itself is spelled exactly, however it is written.
+func TestExactRoot(t *testing.T) {
+	root, err := paths.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".", "./", "", "./."} {
+		if ok, err := root.Exact(context.Background(), name); !ok || err != nil {
+			t.Errorf("Exact(%q) = %v, %v", name, ok, err)
+		}
+	}
+	if _, err := paths.Open(""); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("Open of nothing gives %v", err)
 	}
 }

@@ -39,13 +39,13 @@ func refusesSpecial(t *testing.T, dir, name string) {
 				})
 			}
 			promptly(t, "Exact of "+name, func() {
-				if exact, err := root.Exact(name); err != nil || !exact {
+				if exact, err := root.Exact(context.Background(), name); err != nil || !exact {
 					t.Errorf("%s: Exact(%s) = %t, %v", by, name, exact, err)
 				}
-				if _, err := root.Exact(name + "/UP"); err == nil && by == "New" {
+				if _, err := root.Exact(context.Background(), name+"/UP"); err == nil && by == "New" {
 					t.Errorf("%s: Exact finds something below %s", by, name)
 				}
-				if _, err := root.Exact(name + "/123"); err == nil {
+				if _, err := root.Exact(context.Background(), name+"/123"); err == nil {
 					t.Errorf("%s: Exact finds something below %s", by, name)
 				}
 			})
@@ -98,7 +98,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 			t.Errorf("AppendFile(%q) = %q, %v", name, content, err)
 		}
 	}
-	if exact, err := root.Exact(name); err != nil || !exact {
+	if exact, err := root.Exact(context.Background(), name); err != nil || !exact {
 		t.Errorf("Exact = %t, %v", exact, err)
 	}
 	if loc, err := root.Resolve("./" + name); err != nil || loc.Name() != name || !loc.IsRegular() {

@@ -118,7 +118,10 @@ func TestSwap(t *testing.T) {
 				})
 			}
 			// Until enough has happened; the time only ends a run on a slow machine.
-			for start := time.Now(); !stop.Load() && time.Since(start) < time.Second; runtime.Gosched() {
+			for start := time.Now(); !stop.Load() && time.Since(start) < 20*time.Second; runtime.Gosched() {
+				if time.Since(start) > time.Second && swaps.Load() > 0 && good.Load()+refused.Load() > 0 {
+					break
+				}
 				if swaps.Load() > 2000 && good.Load() > 1000 && refused.Load() > 1000 {
 					break
 				}

@@ -177,7 +177,7 @@ func runCase(t *testing.T, c *reportedCase) {
 		}
 	}
 	for _, text := range want.Absent {
-		if strings.Contains(findings.Error(), text) || strings.Contains(string(out), text) {
+		if strings.Contains(findings.String(), text) || strings.Contains(string(out), text) {
 			t.Errorf("%q is shown in:\n%v", text, findings)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/paths"
 )
 
@@ -71,8 +73,8 @@ func recognizable(id string) string {
 
 // DataDir returns the absolute path of an instance's PLUGIN_DATA below a data
 // root (AP §9.1). The root's own links are followed; neither of the two need
-// exist, and nothing is created. It fails with [ErrInstance], with [ErrDataDir]
-// for an empty data root, and where the data root cannot be resolved.
+// exist, and nothing is created. It fails with [ErrInstance], and with
+// [ErrDataDir] where the data root is empty or cannot be resolved.
 func DataDir(dataRoot string, instance Instance) (string, error) {
 	key, err := instance.Key()
 	if err != nil {
@@ -83,11 +85,29 @@ func DataDir(dataRoot string, instance Instance) (string, error) {
 	}
 	abs, err := filepath.Abs(dataRoot)
 	if err != nil {
-		return "", fmt.Errorf("plugin: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrDataDir, err)
 	}
 	root, err := paths.Under(abs, ".")
 	if err != nil {
-		return "", fmt.Errorf("plugin: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrDataDir, report.Innermost(err))
 	}
 	return filepath.Join(root.Abs(), key), nil
+}
+
+// resolveDataDir returns the resolved path of an instance's data directory. Its
+// parents may be links of the host; a link in its own place is not followed.
+func resolveDataDir(dir string) (string, error) {
+	dir = filepath.Clean(dir)
+	if !filepath.IsAbs(dir) || strings.Contains(dir, nul) {
+		return "", fmt.Errorf("%w: it is not an absolute path", ErrDataDir)
+	}
+	parent, err := paths.Under(filepath.Dir(dir), ".")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrDataDir, report.Innermost(err))
+	}
+	resolved := filepath.Join(parent.Abs(), filepath.Base(dir))
+	if info, err := os.Lstat(resolved); err == nil && !info.IsDir() {
+		return "", fmt.Errorf("%w: a link or file stands in its place", ErrDataDir)
+	}
+	return resolved, nil
 }

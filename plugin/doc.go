@@ -1,5 +1,6 @@
 // Package plugin loads Agent Plugins packages and judges them as the Agent
-// Plugins Specification 1.0.0 says.
+// Plugins Specification 1.0.0 says, which the documentation cites as AP and a
+// section: https://github.com/agentplugins/agent-plugins-spec.
 //
 // A package is a directory with a plugin.json, and next to it a skills
 // directory, an mcp.json, or both. [Load] reads one from a directory, [LoadFS]
@@ -26,10 +27,12 @@
 // Where the specification leaves room, plugberth decides so: a member that
 // stands twice is refused at its owner; a leading byte order mark is ignored;
 // a bare command with blanks is a shell line and invalid, and so is a command
-// that resolves to something that is no file; a command or cwd has at most
-// 4,096 bytes; a NUL character anywhere in a stdio entry makes it invalid, as
-// does an environment name that is empty or has "="; a port is 1 to 65535, and
-// a URL has no zone identifier; files, counts, nesting and the text of findings
-// are bounded. An extension namespace that stands twice in the manifest is not
-// readable.
+// that resolves to something that is no file; a NUL character anywhere in a
+// stdio entry makes it invalid, as does an environment name that is empty or
+// has "="; a port is 1 to 65535, and a URL has no zone identifier and a host
+// that net/url accepts; files, counts and nesting are bounded ([Limits]), a
+// command or cwd to 4,096 bytes and 512 components, those of its links
+// included, and the findings of one document to 5,000 and 4 MiB of names,
+// beyond which one says that there are more. An extension namespace that stands
+// twice in the manifest is not readable.
 package plugin

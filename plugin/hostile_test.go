@@ -52,8 +52,8 @@ func mcpWith(entries string) map[string]string {
 	return map[string]string{"mcp.json": fill.Replace(servers(entries))}
 }
 
-// values is just below the default of Limits.Values.
-const values = 19_900
+// values is more than fits into a file of the size that fit fills.
+const values = 1 << 20
 
 // hostile are packages made to cost a loader as much as they can.
 var hostile = map[string]func() map[string]string{
@@ -62,8 +62,14 @@ var hostile = map[string]func() map[string]string{
 	"deep and closed": func() map[string]string {
 		return mcpWith(`"s":` + strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000))
 	},
-	"keywords of wrong types":   func() map[string]string { return manifestWith(`"keywords":[` + fit("1", values) + "]") },
-	"more values than allowed":  func() map[string]string { return manifestWith(`"keywords":[` + fit("1", 1<<20) + "]") },
+	"keywords of wrong types": func() map[string]string { return manifestWith(`"keywords":[` + fit("1", values) + "]") },
+	"keywords":                func() map[string]string { return manifestWith(`"keywords":[` + fit(`""`, values) + "]") },
+	"flaws below a long name": func() map[string]string {
+		return manifestWith(`"` + strings.Repeat("x", 800_000) + `":[` + strings.Repeat(`"\ud800",`, 19_000) + `0]`)
+	},
+	"duplicates below a long name": func() map[string]string {
+		return manifestWith(`"` + strings.Repeat("x", 800_000) + `":{` + strings.Repeat(`"":0,`, 30_000) + `"":0}`)
+	},
 	"unknown members":           func() map[string]string { return manifestWith(fit(`"unknown %d":%d`, values)) },
 	"long unknown members":      func() map[string]string { return manifestWith(fit(`"%d`+strings.Repeat(`\u202e`, 40)+`":0`, values)) },
 	"one unknown member often":  func() map[string]string { return manifestWith(fit(`"x":0`, values)) },
@@ -80,13 +86,13 @@ var hostile = map[string]func() map[string]string{
 	},
 	"numbers of any size": func() map[string]string { return manifestWith(`"keywords":[` + fit("1e999999999", values) + "]") },
 	"nested names, duplicates": func() map[string]string {
-		return manifestWith(`"author":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}"))
+		return manifestWith(`"author":` + nested(90, 9000, "{"+fit(`"":0`, 19_900)+"}"))
 	},
 	"nested ignored duplicates": func() map[string]string {
-		return manifestWith(`"extensions":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}"))
+		return manifestWith(`"extensions":` + nested(90, 9000, "{"+fit(`"":0`, 19_900)+"}"))
 	},
 	"nested ignored names": func() map[string]string {
-		return manifestWith(`"extensions":` + nested(90, 6000, "{"+fit(`"%d":0`, values)+`,"0":0}`))
+		return manifestWith(`"extensions":` + nested(90, 6000, "{"+fit(`"%d":0`, 19_900)+`,"0":0}`))
 	},
 
 	"many servers": func() map[string]string {
@@ -112,17 +118,17 @@ var hostile = map[string]func() map[string]string{
 		return mcpWith(`"s":{"type":"sse","url":"https://h","headers":{` + fit(`"x %d":" "`, values) + `}}`)
 	},
 	"long server name": func() map[string]string {
-		return mcpWith(`"` + strings.Repeat("s", 900_000) + `":{"type":"stdio","command":"c","args":[` + fit("0", values) + `]}`)
+		return mcpWith(`"` + strings.Repeat("s", 900_000) + `":{"type":"stdio","command":"c","args":[` + fit("0", 19_900) + `]}`)
 	},
 	"long server name, members": func() map[string]string {
-		return mcpWith(`"` + strings.Repeat("s", 700_000) + `":{"type":"stdio","command":"c",` + fit(`"x%d":0`, values) + `}`)
+		return mcpWith(`"` + strings.Repeat("s", 700_000) + `":{"type":"stdio","command":"c",` + fit(`"x%d":0`, 19_900) + `}`)
 	},
 	"long server names": func() map[string]string {
 		return mcpWith(fit(`"%d`+strings.Repeat("s", 1000)+`":{"type":"stdio","command":"c","args":[`+fit("0", 15)+`]}`, 1000))
 	},
 	"long name, server twice": func() map[string]string { return mcpWith(fit(`"`+strings.Repeat("s", 1000)+`":0`, 1000)) },
 	"entry of nested duplicates": func() map[string]string {
-		return mcpWith(`"s":{"type":"stdio","command":"c","x":` + nested(90, 9000, "{"+fit(`"":0`, values)+"}") + `}`)
+		return mcpWith(`"s":{"type":"stdio","command":"c","x":` + nested(90, 9000, "{"+fit(`"":0`, 19_900)+"}") + `}`)
 	},
 	"long url": func() map[string]string {
 		return mcpWith(`"s":{"type":"sse","url":"http://` + strings.Repeat("1.", 400_000) + `"}`)
@@ -316,9 +322,10 @@ func TestFindingsAreBounded(t *testing.T) {
 // TestOrdinaryFindingsAreNotCut: as many faults as a document can have, each
 // with its finding. [L5]
 func TestOrdinaryFindingsAreNotCut(t *testing.T) {
-	p := mustLoadFS(t, memory(manifestWith(fit(`"unknown member %d":0`, values))), plugin.Options{})
-	if n := len(p.Findings()); n != values {
-		t.Errorf("%d findings, want %d", n, values)
+	const faults = 4_900
+	p := mustLoadFS(t, memory(manifestWith(fit(`"unknown member %d":0`, faults))), plugin.Options{})
+	if n := len(p.Findings()); n != faults {
+		t.Errorf("%d findings, want %d", n, faults)
 	}
 }
 

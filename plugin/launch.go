@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,8 +25,12 @@ var (
 	ErrNoServer = errors.New("plugin: no such server")
 	// ErrNotStdio: the server is a remote one.
 	ErrNotStdio = errors.New("plugin: not a stdio server")
-	// ErrDataDir: the data directory is not an absolute path, or none.
-	ErrDataDir = errors.New("plugin: the data directory is not an absolute path")
+	// ErrNotEnabled: the options of the load do not support or allow the
+	// server's transport; see [Server.Status].
+	ErrNotEnabled = errors.New("plugin: the server is not enabled")
+	// ErrDataDir: the data directory is not an absolute path, or something else
+	// stands in its place, a link included.
+	ErrDataDir = errors.New("plugin: unusable data directory")
 	// ErrPlan: the plan cannot be made as the package stands now.
 	ErrPlan = errors.New("plugin: no launch plan")
 )
@@ -37,7 +40,8 @@ const maxPlan = 8 << 20
 
 // LaunchPlan is how a stdio server is to be started, as plain data (AP §7.2.1,
 // §9). Making one starts nothing and creates nothing. It does not hold the
-// base environment, which the host chooses.
+// base environment, which the host chooses. JSON cannot hold paths that are not
+// UTF-8.
 type LaunchPlan struct {
 	// Program is the resolved absolute path for a command that begins with
 	// ./, and the bare name otherwise.
@@ -54,9 +58,11 @@ type LaunchPlan struct {
 
 // LaunchPlan makes the plan of a stdio server. The data directory is the
 // absolute path of this installed instance's PLUGIN_DATA, as [DataDir] names
-// it; it need not exist. Command and cwd are resolved anew, so a plan says
-// what would be started now. It fails with [ErrNoDirectory], [ErrNoServer],
-// [ErrNotStdio], [ErrDataDir], paths.ErrEscape or [ErrPlan].
+// it; it need not exist, and what stands in its place is a directory and no
+// link. Command and cwd are resolved anew, so a plan says what would be started
+// now; that the program is there or can be executed is not looked at. It fails
+// with [ErrNoDirectory], [ErrNoServer], [ErrNotStdio], [ErrNotEnabled],
+// [ErrDataDir], paths.ErrEscape or [ErrPlan].
 func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {
 	if p.Dir() == "" {
 		return nil, ErrNoDirectory
@@ -68,14 +74,14 @@ func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {
 	if s.typ != TransportStdio {
 		return nil, ErrNotStdio
 	}
-	if !filepath.IsAbs(dataDir) || strings.Contains(dataDir, nul) {
-		return nil, ErrDataDir
+	if s.status != ServerEnabled {
+		return nil, ErrNotEnabled
 	}
-	data, err := paths.Under(dataDir, ".")
+	data, err := resolveDataDir(dataDir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data directory cannot be used: %w", ErrPlan, report.Innermost(err))
+		return nil, err
 	}
-	vars := expand.Vars{Root: p.Dir(), Data: data.Abs()}
+	vars := expand.Vars{Root: p.Dir(), Data: data}
 	total := vars.Size(s.stdio.Cwd)
 	for _, a := range s.stdio.Args {
 		total += vars.Size(a)
@@ -171,7 +177,8 @@ func planError(member string, err error) error {
 
 // Digest returns a stable digest of the plan, "sha256:" and 64 hexadecimal
 // digits: equal for equal plans on every machine, different for different
-// ones. A host can remember which plan its user agreed to by it.
+// ones. A host can remember which plan its user agreed to by it. It covers what
+// the plan says, not the content of the files that it names.
 //
 // It is the SHA-256 of the text "plugberth launch plan 1", the program, the
 // number of arguments and each of them, the number of variables and the name

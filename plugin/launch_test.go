@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/plugberth/plugberth/paths"
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
+	"github.com/plugberth/plugberth/skills"
 )
 
 // TestLaunchPlan: placeholders are replaced in args, env values and cwd, once,
@@ -163,7 +166,7 @@ func TestLaunchErrors(t *testing.T) {
 		"relative data":      {p, "s", "data", plugin.ErrDataDir},
 		"no data":            {p, "s", "", plugin.ErrDataDir},
 		"data with NUL":      {p, "s", data + "\x00", plugin.ErrDataDir},
-		"data is a file":     {p, "s", filepath.Join(dir, "x"), plugin.ErrPlan},
+		"data is a file":     {p, "s", filepath.Join(dir, "x"), plugin.ErrDataDir},
 		"no directory":       {mustLoadFS(t, memory(files), plugin.Options{}), "s", data, plugin.ErrNoDirectory},
 		"the zero plugin":    {&plugin.Plugin{}, "s", data, plugin.ErrNoDirectory},
 		"an fs.FS of a disk": {mustLoadFS(t, os.DirFS(dir), plugin.Options{}), "s", data, plugin.ErrNoDirectory},
@@ -250,5 +253,100 @@ func TestDigest(t *testing.T) {
 	empty := plugin.LaunchPlan{Args: []string{}, Env: map[string]string{}}
 	if empty.Digest() != (plugin.LaunchPlan{}).Digest() {
 		t.Error("nil and empty differ")
+	}
+}
+
+// TestLaunchDataDirLink: a link in the place of the data directory is refused,
+// one above it is the host's own. [E3]
+func TestLaunchDataDirLink(t *testing.T) {
+	dir := write(t, map[string]string{"mcp.json": fill.Replace(servers(`"s":{"type":"stdio","command":"c","cwd":"${PLUGIN_DATA}/x"}`))})
+	p := mustLoad(t, dir)
+	base := t.TempDir()
+	real := filepath.Join(base, "real")
+	if err := os.MkdirAll(filepath.Join(real, "key"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"root": "real", "key": "real/key"} {
+		if err := os.Symlink(target, filepath.Join(base, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if plan, err := p.LaunchPlan("s", filepath.Join(base, "key")); !errors.Is(err, plugin.ErrDataDir) {
+		t.Errorf("a link as data directory: %v, %v", plan, err)
+	}
+	plan, err := p.LaunchPlan("s", filepath.Join(base, "root", "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := filepath.EvalSymlinks(filepath.Join(real, "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Env["PLUGIN_DATA"] != resolved || plan.Dir != filepath.Join(resolved, "x") {
+		t.Errorf("plan = %+v, want data %s", plan, resolved)
+	}
+}
+
+// TestLaunchNeedsAnEnabledServer [C9]
+func TestLaunchNeedsAnEnabledServer(t *testing.T) {
+	dir := write(t, map[string]string{"mcp.json": fill.Replace(servers(`"s":{"type":"stdio","command":"c"}`))})
+	for _, opts := range []plugin.Options{
+		{Disabled: []plugin.Transport{plugin.TransportStdio}}, {Unsupported: []plugin.Transport{plugin.TransportStdio}},
+	} {
+		p, err := plugin.Load(context.Background(), dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := p.LaunchPlan("s", filepath.Join(dir, "data")); !errors.Is(err, plugin.ErrNotEnabled) || plan != nil {
+			t.Errorf("%+v: %v, %v", opts, plan, err)
+		}
+	}
+}
+
+// TestUnusableOptions [L8] [C9]
+func TestUnusableOptions(t *testing.T) {
+	for name, opts := range map[string]plugin.Options{
+		"components":  {Components: 9},
+		"disabled":    {Disabled: []plugin.Transport{"STDIO"}},
+		"unsupported": {Unsupported: []plugin.Transport{"http"}},
+		"mode":        {SkillMode: 9},
+		"lenient":     {SkillMode: skills.Lenient, Components: plugin.MCPOnly},
+	} {
+		p, err := plugin.Load(context.Background(), t.TempDir(), opts)
+		if p != nil || !errors.Is(err, plugin.ErrOptions) || errors.Is(err, plugin.ErrRejected) {
+			t.Errorf("%s: %v, %v", name, p, err)
+		}
+	}
+}
+
+// TestCwdWithInnerPlaceholders: what can be told of such a cwd before launch is
+// judged at load. [C5]
+func TestCwdWithInnerPlaceholders(t *testing.T) {
+	dir := write(t, map[string]string{"out": "-> /", "in/": ""})
+	up := strings.Repeat("/..", strings.Count(dir, "/")+2)
+	for cwd, want := range map[string]finding.Code{
+		"./${PLUGIN_ROOT}" + up:                       finding.ServerCwdEscapes,
+		"${PLUGIN_ROOT}/${PLUGIN_ROOT}" + up + "/x":   finding.ServerCwdEscapes,
+		"${PLUGIN_DATA}/${PLUGIN_ROOT}" + up + "/x":   finding.ServerCwdEscapes,
+		"${PLUGIN_DATA}/../../${PLUGIN_DATA}":         finding.ServerCwdEscapes,
+		"./out/${PLUGIN_DATA}":                        finding.ServerCwdEscapes,
+		"./../../${PLUGIN_DATA}/x":                    finding.ServerCwdEscapes,
+		"./${PLUGIN_ROOT}":                            finding.ServerCwdMissing,
+		"./in/a${PLUGIN_ROOT}":                        finding.ServerCwdMissing,
+		"./in/${PLUGIN_DATA}":                         "",
+		"./in/x${PLUGIN_DATA}/..":                     "",
+		"${PLUGIN_DATA}/${PLUGIN_ROOT}":               "",
+		"${PLUGIN_DATA}/${PLUGIN_DATA}/../../../../a": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(fill.Replace(servers(`"s":{"type":"stdio","command":"c","cwd":"`+cwd+`"}`))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var got finding.Code
+		for _, f := range mustLoad(t, dir).Findings() {
+			got += f.Code
+		}
+		if got != want {
+			t.Errorf("cwd %q: %q, want %q", cwd, got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/paths"
@@ -29,7 +30,7 @@ const (
 // strictly, with the default limits.
 type Options struct {
 	Components  Components
-	Skills      skills.Mode // what becomes of skills that do not conform
+	SkillMode   skills.Mode // what becomes of skills that do not conform
 	Unsupported []Transport // that the host cannot speak: valid entries are marked, not skipped
 	Disabled    []Transport // that the host's policy forbids: likewise
 	Lint        bool        // add info findings about what is allowed but likely not meant
@@ -42,7 +43,6 @@ type Limits struct {
 	Manifest int64 // bytes of plugin.json, default 1 MiB
 	MCP      int64 // bytes of mcp.json, default 1 MiB
 	Depth    int   // nesting of JSON, default 100
-	Values   int   // JSON values in one document, default 20,000
 	Servers  int   // entries of mcpServers, default 1,000
 	Skills   skills.Limits
 }
@@ -60,9 +60,28 @@ func (l Limits) withDefaults() Limits {
 		l.MCP = 1 << 20
 	}
 	set(&l.Depth, 100)
-	set(&l.Values, 20_000)
 	set(&l.Servers, 1000)
 	return l
+}
+
+// ErrOptions is wrapped by the error for options that cannot be used.
+var ErrOptions = errors.New("plugin: unusable options")
+
+// check refuses options that are no choice: a mistake in a policy must not pass
+// for one that allows more.
+func (o Options) check() error {
+	if o.Components > MCPOnly {
+		return fmt.Errorf("%w: components %d are unknown", ErrOptions, o.Components)
+	}
+	for _, t := range slices.Concat(o.Unsupported, o.Disabled) {
+		if !slices.Contains(transports, t) {
+			return fmt.Errorf("%w: transport %q is unknown", ErrOptions, t)
+		}
+	}
+	if err := (skills.Options{Mode: o.SkillMode}).Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	return nil
 }
 
 // ErrRejected is what every [RejectedError] is, for errors.Is.
@@ -92,8 +111,9 @@ func (e *RejectedError) Unwrap() error { return e.cause }
 
 // Load reads the plugin in the directory dir and judges it (AP §5, §6, §7).
 // It fails with a [*RejectedError] where the plugin is rejected, with the
-// context's error where that ends, and with another error where there is no
-// directory that could be read. All else is a finding on the loaded plugin.
+// context's error where that ends, with [ErrOptions], and with the system's
+// error where there is no directory that could be read. All else is a finding
+// on the loaded plugin.
 // It may be called from several goroutines at once.
 func Load(ctx context.Context, dir string, opts Options) (*Plugin, error) {
 	root, err := paths.Open(dir)
@@ -116,6 +136,9 @@ func LoadFS(ctx context.Context, fsys fs.FS, opts Options) (*Plugin, error) {
 }
 
 func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
 	opts.Limits = opts.Limits.withDefaults()
 	release, err := root.Hold()
 	if err != nil {
@@ -128,7 +151,7 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 	p := &Plugin{root: root}
 
 	sheet := &report.Sheet{File: manifestFile}
-	src, err := readDocument(root, opts.Limits.Manifest, documentCodes{
+	src, err := readDocument(ctx, root, opts.Limits.Manifest, documentCodes{
 		missing:    finding.ManifestMissing,
 		notRegular: finding.ManifestNotRegular,
 		escapes:    finding.ManifestEscapes,
@@ -144,7 +167,7 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 	}
 
 	if opts.Components != MCPOnly {
-		listing, err := skills.Load(ctx, root, skillsDir, skills.Options{Mode: opts.Skills, Limits: opts.Limits.Skills})
+		listing, err := skills.Load(ctx, root, skillsDir, skills.Options{Mode: opts.SkillMode, Limits: opts.Limits.Skills})
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +188,7 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 
 func (p *Plugin) loadMCP(ctx context.Context, opts Options) error {
 	sheet := &report.Sheet{File: mcpFile}
-	src, err := readDocument(p.root, opts.Limits.MCP, documentCodes{
+	src, err := readDocument(ctx, p.root, opts.Limits.MCP, documentCodes{
 		notRegular: finding.MCPNotRegular,
 		escapes:    finding.MCPEscapes,
 		unreadable: finding.MCPUnreadable,
@@ -196,11 +219,11 @@ type documentCodes struct {
 
 // readDocument reads one of the two JSON documents, matched byte for byte. A
 // document that is absent and may be is an error without a fault on the sheet.
-func readDocument(root *paths.Root, limit int64, codes documentCodes, sheet *report.Sheet) ([]byte, error) {
+func readDocument(ctx context.Context, root *paths.Root, limit int64, codes documentCodes, sheet *report.Sheet) ([]byte, error) {
 	name := sheet.File
 	src, err := root.AppendFile(nil, name, limit)
 	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, paths.ErrDangling) {
-		if exact, exactErr := root.Exact(name); exactErr == nil && !exact {
+		if exact, exactErr := root.Exact(ctx, name); exactErr == nil && !exact {
 			err = fs.ErrNotExist
 		}
 	}

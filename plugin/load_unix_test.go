@@ -220,7 +220,7 @@ func testPermissions(t *testing.T, base string) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		checkMessages(t, list)
-		if strings.Contains(list.Error(), base) {
+		if strings.Contains(list.String(), base) {
 			t.Errorf("%s: a message shows where the package lies: %v", c.name, list)
 		}
 		if err != nil {
@@ -298,7 +298,7 @@ func TestSwap(t *testing.T) {
 		if len(list) > 0 {
 			swapped++
 		}
-		text := list.Error()
+		text := list.String()
 		if err == nil {
 			v := look(p)
 			text += strings.Join(v.Skills, "") + strings.Join(v.Servers, "") + strings.Join(v.Skipped, "") + v.Manifest.Name + v.Manifest.Description

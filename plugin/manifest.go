@@ -62,7 +62,7 @@ func parseJSON(src []byte, lim Limits, codes jsonCodes, sheet *report.Sheet) *st
 	if bytes.HasPrefix(src, []byte("\uFEFF")) {
 		sheet.Add(finding.ByteOrderMark, "", "", 0, "the file begins with a byte order mark, which is ignored: save it without")
 	}
-	doc, err := strictjson.Parse(src, strictjson.Limits{Depth: lim.Depth, Values: lim.Values})
+	doc, err := strictjson.Parse(src, strictjson.Limits{Depth: lim.Depth})
 	if err == nil {
 		return doc
 	}
@@ -72,7 +72,7 @@ func parseJSON(src []byte, lim Limits, codes jsonCodes, sheet *report.Sheet) *st
 		switch e.Reason {
 		case strictjson.Encoding:
 			code = codes.encoding
-		case strictjson.TooDeep, strictjson.TooMany, strictjson.TooLarge:
+		case strictjson.TooDeep, strictjson.TooLarge:
 			code = codes.complex
 		}
 	}
@@ -157,25 +157,42 @@ func (j *manifestJudge) used(m strictjson.Member) {
 // ignored notes the flaws of a member that is ignored or never validated: one
 // warning of each kind a name is enough.
 func (j *manifestJudge) ignored(m strictjson.Member) {
-	once := func(code finding.Code, below []string, off int, message string) {
-		if key := string(code) + m.Name; !j.warned[key] {
-			j.warned[key] = true
-			j.add(code, strictjson.Pointer(m.Name)+strictjson.Pointer(below...), off, message)
-		}
+	duplicate, unpaired := !permitted(m.Name) && m.Duplicate, m.Unpaired
+	var twice, half *place
+	if duplicate {
+		twice = &place{off: m.Offset}
 	}
-	if m.Duplicate && !permitted(m.Name) {
-		once(finding.ManifestDuplicateIgnored, nil, m.Offset, "this member stands twice; it is ignored anyway: remove it")
-	}
-	if m.Unpaired {
-		once(finding.ManifestUnpairedSurrogateIgnored, nil, m.Offset, "this name has an escape that is half a character: write both halves")
+	if unpaired {
+		half = &place{off: m.Offset}
 	}
 	for f := range m.Value.Flaws() {
-		if f.Duplicate {
-			once(finding.ManifestDuplicateIgnored, f.Path, f.Offset, "this member stands twice: remove one")
-		} else {
-			once(finding.ManifestUnpairedSurrogateIgnored, f.Path, f.Offset, "this text has an escape that is half a character: write both halves")
+		switch {
+		case f.Duplicate && twice == nil:
+			twice = &place{f.Offset, strictjson.Pointer(f.Path...)}
+		case !f.Duplicate && half == nil:
+			half = &place{f.Offset, strictjson.Pointer(f.Path...)}
+		}
+		if twice != nil && half != nil {
+			break
 		}
 	}
+	j.once(finding.ManifestDuplicateIgnored, m, twice, "this member stands twice, within what is ignored or never validated: remove one")
+	j.once(finding.ManifestUnpairedSurrogateIgnored, m, half, "this text has an escape that is half a character: write both halves")
+}
+
+// place is where something is below a member.
+type place struct {
+	off     int
+	pointer string
+}
+
+// once notes a warning about a member unless its name has had that one.
+func (j *manifestJudge) once(code finding.Code, m strictjson.Member, at *place, message string) {
+	if at == nil || j.warned[string(code)+m.Name] {
+		return
+	}
+	j.warned[string(code)+m.Name] = true
+	j.add(code, strictjson.Pointer(m.Name)+at.pointer, at.off, message)
 }
 
 // schema selects the rules by the canonical identifier (AP §5.2).
@@ -214,18 +231,19 @@ func (j *manifestJudge) shape(root strictjson.Value) {
 		rules = versions[len(versions)-1] // rejected already: this only helps the author
 	}
 	instance := map[string]any{}
+	b := budget{left: maxFaults, cut: &j.sheet.Cut}
 	for m := range root.Members() {
 		switch {
 		case m.Duplicate:
 		case m.Name == "extensions":
-			instance[m.Name] = outline(m.Value)
+			instance[m.Name] = outline(m.Value, &b)
 		case permitted(m.Name):
-			instance[m.Name] = m.Value.Any()
-		default:
+			instance[m.Name] = b.instance(m.Value)
+		case b.take():
 			instance[m.Name] = nil // the name alone is at fault
 		}
 	}
-	for _, p := range validate(rules.schemas().manifest, instance, root, "") {
+	for _, p := range validate(rules.schemas().manifest, instance, root) {
 		j.problem(p)
 	}
 	for m := range root.Members() {
@@ -237,17 +255,18 @@ func (j *manifestJudge) shape(root strictjson.Value) {
 }
 
 // outline keeps of an object only which of its members are objects.
-func outline(v strictjson.Value) any {
+func outline(v strictjson.Value, b *budget) any {
 	if v.Kind() != strictjson.Object {
 		return nil
 	}
 	out := map[string]any{}
 	for m := range v.Members() {
-		if m.Duplicate {
-			continue
-		}
-		if out[m.Name] = nil; m.Value.Kind() == strictjson.Object {
+		switch {
+		case m.Duplicate:
+		case m.Value.Kind() == strictjson.Object:
 			out[m.Name] = map[string]any{}
+		case b.take():
+			out[m.Name] = nil
 		}
 	}
 	return out
@@ -321,6 +340,7 @@ func (j *manifestJudge) read(m strictjson.Member) {
 			URL:   text(m.Value.Member("url").Value),
 		}
 	case "keywords":
+		j.m.Keywords = make([]string, 0, m.Value.Len())
 		for _, e := range m.Value.Elements() {
 			j.m.Keywords = append(j.m.Keywords, text(e))
 		}

@@ -30,7 +30,8 @@ func judgeMCP(ctx context.Context, src []byte, v *version, root *paths.Root, opt
 		sheet.Add(finding.MCPNotObject, "", "", top.Offset(), "the configuration is %s: make it an object", top.Kind())
 		return nil, nil
 	}
-	j := mcpJudge{notes: notes{sheet: sheet}, v: v, root: root, opts: opts, out: &mcpConfig{}}
+	j := mcpJudge{notes: notes{sheet: sheet}, v: v, root: root, opts: opts, out: &mcpConfig{},
+		faults: budget{left: maxFaults, cut: &sheet.Cut}}
 	j.members(top)
 	j.schema(top)
 	j.shape(top)
@@ -49,6 +50,7 @@ type mcpJudge struct {
 	v      *version // of the manifest
 	root   *paths.Root
 	opts   Options
+	faults budget
 	out    *mcpConfig
 }
 
@@ -110,11 +112,11 @@ func (j *mcpJudge) shape(top strictjson.Value) {
 			instance[m.Name] = shallow(m.Value)
 		case m.Name == "$schema":
 			instance[m.Name] = m.Value.Any()
-		default:
+		case j.faults.take():
 			instance[m.Name] = nil
 		}
 	}
-	for _, p := range validate(j.v.schemas().mcp, instance, top, "") {
+	for _, p := range validate(j.v.schemas().mcp, instance, top) {
 		switch p.kind {
 		case missingMember:
 			j.add(finding.MCPServersMissing, "", p.offset, "mcpServers is missing: add it; {} is valid")
@@ -212,7 +214,7 @@ func (e *entry) judge() {
 		e.add(finding.ServerTypeMissing, "", e.value.Offset(), "type is missing: add stdio, streamable-http or sse")
 	case strictjson.String:
 		if !typ.Unpaired() && !slices.Contains(transports, Transport(typ.Text())) {
-			e.add(finding.ServerTypeUnknown, "/type", typ.Offset(), "the type %s is unknown: use stdio, streamable-http or sse", printable.Quote(typ.Text()))
+			e.add(finding.ServerTypeUnknown, "/type", typ.Offset(), "%s is unknown: use stdio, streamable-http or sse", typeName(typ.Text()))
 		}
 	default:
 		e.add(finding.ServerWrongType, "/type", typ.Offset(), "type is %s: make it a string", typ.Kind())
@@ -221,7 +223,7 @@ func (e *entry) judge() {
 		return
 	}
 	e.server = &Server{name: e.name, typ: Transport(typ.Text())}
-	for _, p := range validate(e.v.schemas().servers[e.server.typ], e.value.Any(), e.value, "") {
+	for _, p := range validate(e.v.schemas().servers[e.server.typ], e.faults.entry(e.value), e.value) {
 		e.problem(p)
 	}
 	// The rules below judge each member whose type is right.
@@ -241,6 +243,15 @@ func (e *entry) judge() {
 		e.server.status = ServerDisabled
 		e.add(finding.ServerTransportDisabled, "/type", at, "the policy of the host disables %s servers", e.server.typ)
 	}
+}
+
+// typeName quotes a type for a message if it looks like one: it may be a URL or
+// something else that holds a secret.
+func typeName(s string) string {
+	if len(s) > 40 || !isToken(s) {
+		return "this type"
+	}
+	return "the type " + printable.Quote(s)
 }
 
 func (e *entry) problem(p problem) {

@@ -14,6 +14,7 @@ const maxFindingText = 4 << 20
 type notes struct {
 	sheet *report.Sheet
 	text  int // bytes of subjects and pointers so far
+	count int
 }
 
 // take reports whether a fault is to be noted, given the size of its subject
@@ -30,7 +31,8 @@ func (n *notes) take(code finding.Code, size int, failed *bool) bool {
 		return false
 	}
 	n.text += size
+	n.count++
 	return true
 }
 
-func (n *notes) full() bool { return n.text >= maxFindingText }
+func (n *notes) full() bool { return n.text >= maxFindingText || n.count >= maxFaults }

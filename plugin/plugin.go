@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"slices"
@@ -72,9 +73,11 @@ func (p *Plugin) Skills() []*skills.Skill {
 
 // Skill returns the skill of that name, or nil.
 func (p *Plugin) Skill(name string) *skills.Skill {
-	for _, s := range p.Skills() {
-		if s.Name() == name {
-			return s
+	if p.skills != nil {
+		for _, s := range p.skills.Skills {
+			if s.Name() == name {
+				return s
+			}
 		}
 	}
 	return nil
@@ -148,7 +151,7 @@ func (p *Plugin) ExtensionFS(namespace string) (fs.FS, error) {
 	if !loc.IsDir() {
 		return fail(fs.ErrNotExist)
 	}
-	if exact, err := p.root.Exact(namespace); err != nil || !exact {
+	if exact, err := p.root.Exact(context.Background(), namespace); err != nil || !exact {
 		return fail(fs.ErrNotExist)
 	}
 	return fs.Sub(p.root, loc.Name())

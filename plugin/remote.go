@@ -129,14 +129,14 @@ func (e *entry) headers(v strictjson.Value) {
 		fold := strings.ToLower(m.Name)
 		switch {
 		case !isToken(m.Name):
-			e.add(finding.ServerHeaderName, at, m.Offset, "%s is no header name: use letters, digits and hyphens", printable.Quote(m.Name))
+			e.add(finding.ServerHeaderName, at, m.Offset, "this is no header name: use letters, digits and hyphens")
 		case seen[fold]:
 			e.add(finding.ServerHeaderDuplicate, at, m.Offset, "%s stands before in other letter case: remove one", printable.Quote(m.Name))
 		}
 		seen[fold] = true
 		if m.Value.Kind() == strictjson.String && !isFieldValue(m.Value.Text()) {
 			e.add(finding.ServerHeaderValue, at, m.Value.Offset(),
-				"the value of %s has a control character, or a blank at an end: remove it", printable.Quote(m.Name))
+				"this header value has a control character, or a blank at an end: remove it")
 		}
 	}
 }

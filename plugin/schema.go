@@ -29,17 +29,17 @@ const (
 )
 
 // validate judges value, whose form for the validator is instance, and returns
-// one problem for each fault. Pointers begin with base.
-func validate(schema *jsonschema.Schema, instance any, value strictjson.Value, base string) []problem {
+// one problem for each fault.
+func validate(schema *jsonschema.Schema, instance any, value strictjson.Value) []problem {
 	err := schema.Validate(instance)
 	if err == nil {
 		return nil
 	}
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
-		return []problem{{kind: wrongType, path: []string{"the document"}, value: value, offset: value.Offset(), want: "something else", pointer: base}}
+		return []problem{{kind: wrongType, path: []string{"the document"}, value: value, offset: value.Offset(), want: "something else"}}
 	}
-	l := locator{root: value, base: base, known: map[string]*children{}}
+	l := locator{root: value, known: map[string]*children{}}
 	l.collect(ve)
 	return l.out
 }
@@ -47,7 +47,6 @@ func validate(schema *jsonschema.Schema, instance any, value strictjson.Value, b
 // locator turns the validator's errors into problems.
 type locator struct {
 	root  strictjson.Value
-	base  string
 	known map[string]*children
 	out   []problem
 }
@@ -55,20 +54,38 @@ type locator struct {
 // children are a value's members or elements, for look-ups that cost the same
 // however many there are.
 type children struct {
-	members  map[string]strictjson.Member
+	members  map[string]strictjson.Ref
 	elements []strictjson.Value
 }
 
 func (l *locator) children(pointer string, v strictjson.Value) *children {
 	c := l.known[pointer]
 	if c == nil {
-		c = &children{members: map[string]strictjson.Member{}}
+		c = &children{members: map[string]strictjson.Ref{}}
+		// Only what the budget let through can be at fault.
+		texts, others := 0, 0
 		for m := range v.Members() {
-			if !m.Duplicate {
-				c.members[m.Name] = m
+			if m.Duplicate {
+				continue
+			}
+			count := new(int)
+			switch m.Value.Kind() {
+			case strictjson.Object, strictjson.Array:
+			case strictjson.String:
+				count = &texts
+			default:
+				count = &others
+			}
+			if *count++; *count <= maxFaults {
+				c.members[m.Name] = m.Ref()
 			}
 		}
 		for _, e := range v.Elements() {
+			if e.Kind() != strictjson.String {
+				if others++; others > maxFaults {
+					break
+				}
+			}
 			c.elements = append(c.elements, e)
 		}
 		l.known[pointer] = c
@@ -84,8 +101,8 @@ func (l *locator) find(path []string) (v strictjson.Value, pointer string) {
 			if i, err := strconv.Atoi(token); err == nil && i < len(c.elements) {
 				v = c.elements[i]
 			}
-		} else {
-			v = c.members[token].Value
+		} else if ref, ok := c.members[token]; ok {
+			v = v.At(ref).Value
 		}
 		pointer += strictjson.Pointer(token)
 	}
@@ -106,17 +123,21 @@ func (l *locator) collect(ve *jsonschema.ValidationError) {
 	case *kind.AdditionalProperties:
 		members := l.children(pointer, v).members
 		for _, name := range k.Properties {
-			m := members[name]
-			l.out = append(l.out, problem{unknownMember, below(name), m.Offset, m.Value, "", l.base + pointer + strictjson.Pointer(name)})
+			ref, ok := members[name]
+			if !ok {
+				continue
+			}
+			m := v.At(ref)
+			l.out = append(l.out, problem{unknownMember, below(name), m.Offset, m.Value, "", pointer + strictjson.Pointer(name)})
 		}
 	case *kind.Required:
 		for _, name := range k.Missing {
-			l.out = append(l.out, problem{missingMember, below(name), v.Offset(), v, "", l.base + pointer})
+			l.out = append(l.out, problem{missingMember, below(name), v.Offset(), v, "", pointer})
 		}
 	case *kind.Type:
-		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, typeInWords(k.Want), l.base + pointer})
+		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, typeInWords(k.Want), pointer})
 	default:
-		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, "something else", l.base + pointer})
+		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, "something else", pointer})
 	}
 }
 

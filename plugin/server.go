@@ -97,7 +97,7 @@ type MCPState uint8
 
 // The states.
 const (
-	MCPAbsent     MCPState = iota // there is no mcp.json, which is no error (AP §6.2)
+	MCPAbsent     MCPState = iota // there is no mcp.json, which is no error (AP §6.2), or it was not asked for
 	MCPConfigured                 // it was read; some of its servers may have been skipped
 	MCPDisabled                   // it cannot be used as a whole (AP §7.2.2)
 )

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"unicode"
@@ -39,9 +40,14 @@ func (e *entry) judgeStdio() {
 				e.command(v)
 			}
 		case "args":
+			s.Args = make([]string, 0, min(v.Len(), maxFaults))
 			for i, a := range v.Elements() {
-				s.Args = append(s.Args, a.Text())
-				if a.Kind() == strictjson.String && strings.Contains(a.Text(), nul) {
+				if a.Kind() != strictjson.String {
+					continue // said elsewhere
+				}
+				text := a.Text()
+				s.Args = append(s.Args, text)
+				if strings.Contains(text, nul) {
 					e.add(finding.ServerNUL, fmt.Sprintf("/args/%d", i), a.Offset(), "an argument has a NUL character: remove it")
 				}
 			}
@@ -89,7 +95,7 @@ func checkCommand(c string) *textFault {
 	switch {
 	case first == "." || first == ".." || strings.HasPrefix(first, "../"):
 		return invalid("command is no program name: write ./ and a path inside the plugin")
-	case strings.Contains(first, "${"):
+	case strings.ContainsAny(first, `/\`) && strings.Contains(first, "${"):
 		return invalid("placeholders are not expanded in command: write ./ and a path inside the plugin")
 	case strings.ContainsAny(first, `/\`):
 		return invalid("command is a path that does not begin with ./: write a bare name or a path inside the plugin")
@@ -116,10 +122,12 @@ func (e *entry) command(v strictjson.Value) {
 	switch {
 	case errors.Is(err, paths.ErrEscape):
 		e.add(finding.ServerCommandEscapes, at, v.Offset(), "command leads outside the plugin root: ship the program inside the plugin")
+	case errors.Is(err, paths.ErrTooLong):
+		e.add(finding.ServerPathTooLong, at, v.Offset(), "command goes through too many components, those of its links included: shorten it")
 	case err != nil:
 		e.add(finding.ServerPathUnreadable, at, v.Offset(), "command cannot be looked at: %s", report.Cause(err))
 	case !loc.Exists():
-		e.add(finding.ServerCommandMissing, at, v.Offset(), "there is no file %s: ship it or correct the path", printable.Quote(c))
+		e.add(finding.ServerCommandMissing, at, v.Offset(), "command names a file that is not there: ship it or correct the path")
 	case !loc.IsRegular():
 		e.add(finding.ServerCommandNotRegular, at, v.Offset(), "command leads to something that is no file: name the program")
 	}
@@ -129,7 +137,7 @@ func (e *entry) env(m strictjson.Member) {
 	at := "/env" + strictjson.Pointer(m.Name)
 	switch {
 	case m.Name == "" || strings.ContainsAny(m.Name, "="+nul):
-		e.add(finding.ServerEnvName, at, m.Offset, "an environment name is not empty and has no = and no NUL")
+		e.add(finding.ServerEnvName, at, m.Offset, "an environment name is not empty and has no = and no NUL: correct it")
 	case reservedEnv(m.Name, runtime.GOOS == "windows"):
 		e.add(finding.ServerEnvReserved, at, m.Offset, "%s is set by the client: remove it from env", printable.Quote(m.Name))
 	}
@@ -197,15 +205,13 @@ func (e *entry) cwd(v strictjson.Value) {
 		e.add(f.code, at, v.Offset(), f.message)
 		return
 	}
-	if strings.Contains(below, expand.PluginRoot) || strings.Contains(below, expand.PluginData) {
-		return // what it means is known at launch
-	}
 	escapes := func(what string) {
 		e.add(finding.ServerCwdEscapes, at, v.Offset(), "cwd leads outside the %s: choose a directory inside", what)
 	}
+	below, whole := e.known(below)
 	if base == cwdData {
 		// There is no data directory yet, so the path applies lexically.
-		if c := path.Clean(strings.ReplaceAll(below, separator, "/")); c == ".." || strings.HasPrefix(c, "../") {
+		if c := path.Clean(filepath.ToSlash(below)); c == ".." || strings.HasPrefix(c, "../") {
 			escapes("data directory")
 		}
 		return
@@ -214,14 +220,29 @@ func (e *entry) cwd(v strictjson.Value) {
 	switch {
 	case errors.Is(err, paths.ErrEscape):
 		escapes("plugin root")
+	case errors.Is(err, paths.ErrTooLong):
+		e.add(finding.ServerPathTooLong, at, v.Offset(), "cwd goes through too many components, those of its links included: shorten it")
 	case err != nil:
 		e.add(finding.ServerPathUnreadable, at, v.Offset(), "cwd cannot be looked at: %s", report.Cause(err))
 	case !loc.Exists():
-		e.add(finding.ServerCwdMissing, at, v.Offset(), "there is no directory %s: ship it or correct the path", printable.Quote(v.Text()))
-	case !loc.IsDir():
+		e.add(finding.ServerCwdMissing, at, v.Offset(), "cwd names a directory that is not there: ship it or correct the path")
+	case !loc.IsDir() && whole:
 		e.add(finding.ServerCwdNotDirectory, at, v.Offset(), "cwd leads to something that is no directory: name a directory")
 	}
 }
 
-// separator is what separates path components besides the slash, if anything.
-var separator = map[bool]string{true: `\`, false: "/"}[runtime.GOOS == "windows"]
+// known expands what can be expanded of a path before launch, and cuts it before
+// the first component that cannot; whole says that nothing was cut.
+func (e *entry) known(below string) (path string, whole bool) {
+	if dir := e.root.Dir(); dir != "" {
+		// One placeholder stays in the text, so it stands for itself.
+		below = expand.Vars{Root: dir, Data: expand.PluginData}.Expand(below)
+	}
+	cut := len(below)
+	for _, placeholder := range []string{expand.PluginRoot, expand.PluginData} {
+		if i := strings.Index(below, placeholder); i >= 0 {
+			cut = min(cut, strings.LastIndexByte(below[:i], '/'))
+		}
+	}
+	return below[:cut], cut == len(below)
+}

@@ -22,7 +22,7 @@ var commandCases = []struct {
 	{"", finding.ServerCommandInvalid}, {".", finding.ServerCommandInvalid}, {"..", finding.ServerCommandInvalid}, {"../x", finding.ServerCommandInvalid}, {"../my tool", finding.ServerCommandInvalid},
 	{"/usr/bin/node", finding.ServerCommandInvalid}, {"/usr/bin/node x", finding.ServerCommandInvalid}, {"bin/server", finding.ServerCommandInvalid}, {"a/", finding.ServerCommandInvalid}, {"/", finding.ServerCommandInvalid},
 	{`.\x`, finding.ServerCommandInvalid}, {`bin\x`, finding.ServerCommandInvalid}, {`C:\x.exe`, finding.ServerCommandInvalid}, {`\\host\share\x`, finding.ServerCommandInvalid},
-	{"${PLUGIN_ROOT}/x", finding.ServerCommandInvalid}, {"${PLUGIN_ROOT}", finding.ServerCommandInvalid}, {"${HOME}/x y", finding.ServerCommandInvalid}, {"~/x", finding.ServerCommandInvalid},
+	{"${PLUGIN_ROOT}/x", finding.ServerCommandInvalid}, {"${PLUGIN_ROOT}", ""}, {"${HOME}/x y", finding.ServerCommandInvalid}, {"~/x", finding.ServerCommandInvalid},
 	{"file:///x", finding.ServerCommandInvalid}, {".. ", finding.ServerCommandInvalid}, {". x", finding.ServerCommandInvalid},
 	{"node server.js", finding.ServerCommandShellLine}, {"node ./server.js", finding.ServerCommandShellLine}, {"npx -y @scope/pkg", finding.ServerCommandShellLine}, {" node", finding.ServerCommandShellLine}, {"node ", finding.ServerCommandShellLine},
 	{" ", finding.ServerCommandShellLine}, {"a\tb", finding.ServerCommandShellLine}, {"a\nb", finding.ServerCommandShellLine}, {"a\u00a0b", finding.ServerCommandShellLine}, {"bash -c 'x'", finding.ServerCommandShellLine},

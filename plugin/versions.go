@@ -3,10 +3,9 @@ package plugin
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
-	"io"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -111,5 +110,5 @@ func compileSchemas(number string) *schemas {
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("plugin: no schema is loaded from %s: %w", strings.ToValidUTF8(url, ""), io.ErrUnexpectedEOF)
+	return nil, fmt.Errorf("plugin: no schema is loaded from %q: %w", url, errors.ErrUnsupported)
 }

@@ -4,10 +4,11 @@
 //
 // [Load] reads a directory of skills below a [paths.Root], such as a plugin's
 // skills directory, and judges each as the Agent Skills specification says
-// (AS): one that does not conform is skipped with a finding, the others stay.
+// (AS, https://github.com/agentskills/agentskills; AP is the Agent Plugins
+// Specification): one that does not conform is skipped with a finding, the others stay.
 // [Parse] judges the content of one SKILL.md.
 //
-// Skills load progressively. A [Skill] holds what a catalogue shows, its name,
+// Skills load progressively. A [Skill] holds what a catalog shows, its name,
 // description and location, and the rest of the frontmatter, but not its body:
 // [Skill.Body] reads that on activation, [Skill.Resources] lists the files
 // beside it, and [Skill.FS] opens them, contained in the root.

@@ -22,6 +22,11 @@ type fault struct {
 	code    finding.Code
 	off     int
 	message string
+	pointer string // of the value or key, where it is known
+}
+
+func refuse(code finding.Code, off int, message string) *fault {
+	return &fault{code: code, off: off, message: message}
 }
 
 // split cuts a SKILL.md at its delimiters: the first line, and the first later
@@ -46,18 +51,17 @@ func split(file []byte) (document, *fault) {
 			return doc, nil
 		}
 	}
-	return doc, &fault{finding.SkillFrontmatterUnclosed, len(file) - len(bytes.TrimPrefix(file, []byte(bom))),
-		"the frontmatter has no end: put a line that is --- behind it"}
+	return doc, refuse(finding.SkillFrontmatterUnclosed, len(file)-len(bytes.TrimPrefix(file, []byte(bom))), "the frontmatter has no end: put a line that is --- behind it")
 }
 
 func noFrontmatter(file, rest, line []byte) *fault {
 	switch {
 	case bytes.HasPrefix(file, []byte{0xff, 0xfe}), bytes.HasPrefix(file, []byte{0xfe, 0xff}):
-		return &fault{finding.SkillInvalidEncoding, 0, "the file is UTF-16: save it as UTF-8"}
+		return refuse(finding.SkillInvalidEncoding, 0, "the file is UTF-16: save it as UTF-8")
 	case len(bytes.TrimSpace(line)) == 0 && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("---")):
-		return &fault{finding.SkillNoFrontmatter, 0, "the first line is not ---: remove the blank lines before the frontmatter"}
+		return refuse(finding.SkillNoFrontmatter, 0, "the first line is not ---: remove the blank lines before the frontmatter")
 	}
-	return &fault{finding.SkillNoFrontmatter, 0, "the first line is not ---: begin the file with frontmatter"}
+	return refuse(finding.SkillNoFrontmatter, 0, "the first line is not ---: begin the file with frontmatter")
 }
 
 // cutLine returns the first line without its end, and what follows.
@@ -73,7 +77,7 @@ func isDelimiter(line []byte) bool {
 // check refuses what must not reach the YAML reader.
 func (d document) check(limit int) *fault {
 	if len(d.front) > limit {
-		return &fault{finding.SkillFrontmatterTooLarge, d.start, "the frontmatter is too large: move text to the body"}
+		return refuse(finding.SkillFrontmatterTooLarge, d.start, "the frontmatter is too large: move text to the body")
 	}
 	if !utf8.Valid(d.front) {
 		off := 0
@@ -84,7 +88,7 @@ func (d document) check(limit int) *fault {
 			}
 			off += size
 		}
-		return &fault{finding.SkillInvalidEncoding, d.start + off, "this byte is not UTF-8: save the file as UTF-8"}
+		return refuse(finding.SkillInvalidEncoding, d.start+off, "this byte is not UTF-8: save the file as UTF-8")
 	}
 	// A marker at the start of what YAML calls a line ends a YAML document,
 	// even inside a scalar, and the reader would drop what follows.
@@ -94,8 +98,7 @@ func (d document) check(limit int) *fault {
 			continue
 		}
 		if after := line[3:]; len(after) == 0 || after[0] == ' ' || after[0] == '\t' || yamlBreak(after) > 0 {
-			return &fault{finding.SkillMultipleDocuments, d.start + off,
-				"a YAML document marker stands inside the frontmatter: remove it"}
+			return refuse(finding.SkillMultipleDocuments, d.start+off, "a YAML document marker stands inside the frontmatter: remove it")
 		}
 	}
 	return nil

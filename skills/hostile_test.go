@@ -156,23 +156,17 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// [L5] To find where each of many faults stands costs no more in one long line
-// than in many short ones, and not all of them are kept.
+// [L5] To find where each of many faults stands in one long line is quick, and
+// not all of them are kept. Measured: 60 ms; looking for each from the line's
+// start took 3 s.
 func TestManyFindingsOnOneLine(t *testing.T) {
-	best := func(front string) time.Duration {
-		least := time.Hour
-		for range 3 {
-			start := time.Now()
-			if s, list, err := skills.Parse("x", []byte(md(front)), skills.Options{}); err != nil || s == nil || len(list) != 101 || list[100].Code != finding.FindingsOmitted {
-				t.Fatal(s != nil, len(list), err)
-			}
-			least = min(least, time.Since(start))
-		}
-		return least
+	front := number("{name: x, description: d, ", "k%x: ,", "}")
+	start := time.Now()
+	s, list, err := skills.Parse("x", []byte(md(front)), skills.Options{})
+	if err != nil || s == nil || len(list) != 101 || list[100].Code != finding.FindingsOmitted {
+		t.Fatal(s != nil, len(list), err)
 	}
-	lines := best(number(plain, "k%x: \n", ""))
-	line := best(number("{name: x, description: d, ", "k%x: ,", "}"))
-	if line > 6*lines {
-		t.Errorf("on one line %v, on many %v", line, lines)
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
 	}
 }

@@ -26,7 +26,7 @@ const fileName = "SKILL.md"
 // error. The skill has no files: [Skill.Body] and its like fail on it. The
 // error is only for options that cannot be used.
 func Parse(directory string, content []byte, opts Options) (*Skill, finding.List, error) {
-	if err := opts.check(); err != nil {
+	if err := opts.Check(); err != nil {
 		return nil, nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()
@@ -52,7 +52,7 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 		f = doc.check(opts.Limits.Frontmatter)
 	}
 	if f != nil {
-		sheet.Add(f.code, directory, "", f.off, f.message)
+		sheet.Add(f.code, directory, f.pointer, f.off, f.message)
 		return nil
 	}
 	if !utf8.Valid(doc.body) {
@@ -64,10 +64,10 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 	}
 	t, f := doc.parse(opts.Limits.Depth)
 	if f != nil {
-		sheet.Add(f.code, directory, "", f.off, f.message)
+		sheet.Add(f.code, directory, f.pointer, f.off, f.message)
 		return nil
 	}
-	j := judgement{t: t, sheet: sheet, skill: &Skill{directory: directory, front: string(doc.front), limits: opts.Limits}}
+	j := judgment{t: t, sheet: sheet, skill: &Skill{directory: directory, front: string(doc.front), limits: opts.Limits}}
 	start := sheet.Len()
 	j.mapping()
 	if sheet.Errors(start) {
@@ -76,8 +76,8 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 	return j.skill
 }
 
-// judgement is the judging of one frontmatter.
-type judgement struct {
+// judgment is the judging of one frontmatter.
+type judgment struct {
 	t     *tree
 	sheet *report.Sheet
 	skill *Skill
@@ -85,11 +85,11 @@ type judgement struct {
 	name, description bool // a fault or value of it was met
 }
 
-func (j *judgement) add(code finding.Code, pointer string, n *yaml.Node, format string, args ...any) {
+func (j *judgment) add(code finding.Code, pointer string, n *yaml.Node, format string, args ...any) {
 	j.sheet.Add(code, j.skill.directory, pointer, j.t.offset(n), format, args...)
 }
 
-func (j *judgement) mapping() {
+func (j *judgment) mapping() {
 	pairs := j.t.root.Content
 	for i := 0; i+1 < len(pairs); i += 2 {
 		key := follow(pairs[i])
@@ -101,7 +101,10 @@ func (j *judgement) mapping() {
 	}
 	missing := func(code finding.Code, what string) {
 		off := 0 // where the frontmatter opens
-		if j.t.doc.bom {
+		switch {
+		case j.t.root.Style&yaml.FlowStyle != 0:
+			off = j.t.offset(j.t.root) // its brace
+		case j.t.doc.bom:
 			off = len(bom)
 		}
 		j.sheet.Add(code, j.skill.directory, "", off, what)
@@ -115,13 +118,13 @@ func (j *judgement) mapping() {
 }
 
 // field judges one key of the frontmatter; at is the key's node.
-func (j *judgement) field(at *yaml.Node, key string, value *yaml.Node) {
+func (j *judgment) field(at *yaml.Node, key string, value *yaml.Node) {
 	pointer := strictjson.Pointer(key)
 	switch key {
 	case "name":
 		j.name = true
 		if isNull(value) {
-			j.add(finding.SkillNameMissing, pointer, at, "name has no value: give it the directory name %s", printable.Quote(j.skill.directory))
+			j.add(finding.SkillNameMissing, pointer, emptyAt(at, value), "name has no value: give it the directory name %s", printable.Quote(j.skill.directory))
 			return
 		}
 		if text, ok := j.text(pointer, value); ok {
@@ -130,7 +133,7 @@ func (j *judgement) field(at *yaml.Node, key string, value *yaml.Node) {
 	case "description":
 		j.description = true
 		if isNull(value) {
-			j.add(finding.SkillDescriptionMissing, pointer, at, "description has no value: say what the skill does and when to use it")
+			j.add(finding.SkillDescriptionMissing, pointer, emptyAt(at, value), "description has no value: say what the skill does and when to use it")
 			return
 		}
 		if text, ok := j.text(pointer, value); ok {
@@ -167,7 +170,7 @@ func (j *judgement) field(at *yaml.Node, key string, value *yaml.Node) {
 	}
 }
 
-func (j *judgement) judgeName(name string, value *yaml.Node) {
+func (j *judgment) judgeName(name string, value *yaml.Node) {
 	j.skill.name = name
 	if err := CheckName(name); err != nil {
 		reason := strings.TrimPrefix(err.Error(), ErrName.Error()+": ")
@@ -181,6 +184,15 @@ func (j *judgement) judgeName(name string, value *yaml.Node) {
 	}
 }
 
+// emptyAt returns what to point at for a value that is null or empty: the value
+// where it is written, as ~ or "", and its key where nothing is.
+func emptyAt(key, value *yaml.Node) *yaml.Node {
+	if value.Kind == yaml.ScalarNode && value.Value == "" && value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0 {
+		return key
+	}
+	return value
+}
+
 func isNull(n *yaml.Node) bool {
 	n = follow(n)
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
@@ -188,7 +200,7 @@ func isNull(n *yaml.Node) bool {
 
 // text returns a scalar's literal text, with a warning where YAML reads it as
 // something other than text.
-func (j *judgement) text(pointer string, value *yaml.Node) (string, bool) {
+func (j *judgment) text(pointer string, value *yaml.Node) (string, bool) {
 	n := follow(value)
 	if n.Kind != yaml.ScalarNode {
 		j.add(finding.SkillWrongType, pointer, value, "%s is %s: make it one text", pointer[1:], kindName(n))
@@ -201,19 +213,19 @@ func (j *judgement) text(pointer string, value *yaml.Node) (string, bool) {
 }
 
 // optional is text for a key that counts as absent when it is empty.
-func (j *judgement) optional(pointer, key string, at, value *yaml.Node) (string, bool) {
+func (j *judgment) optional(pointer, key string, at, value *yaml.Node) (string, bool) {
 	if n := follow(value); n.Kind == yaml.ScalarNode && (isNull(n) || n.Value == "") {
-		j.add(finding.SkillEmptyValue, pointer, at, "%s has no value and counts as absent: remove it or give it a value", printable.Quote(key))
+		j.add(finding.SkillEmptyValue, pointer, emptyAt(at, value), "%s has no value and counts as absent: remove it or give it a value", printable.Quote(key))
 		return "", false
 	}
 	return j.text(pointer, value)
 }
 
-func (j *judgement) metadata(pointer string, at, value *yaml.Node) {
+func (j *judgment) metadata(pointer string, at, value *yaml.Node) {
 	n := follow(value)
 	switch {
 	case n.Kind == yaml.ScalarNode && (isNull(n) || n.Value == ""):
-		j.add(finding.SkillEmptyValue, pointer, at, `"metadata" has no value and counts as absent: remove it or give it a value`)
+		j.add(finding.SkillEmptyValue, pointer, emptyAt(at, value), `"metadata" has no value and counts as absent: remove it or give it a value`)
 		return
 	case n.Kind != yaml.MappingNode:
 		j.add(finding.SkillWrongType, pointer, value, "metadata is %s: make it key: value lines", kindName(n))
@@ -235,7 +247,7 @@ func (j *judgement) metadata(pointer string, at, value *yaml.Node) {
 		case v.Kind != yaml.ScalarNode:
 			j.add(finding.SkillMetadataValue, below, value, "the value of %s is %s: make it one text", printable.Quote(key.Value), kindName(v))
 		case isNull(v):
-			j.add(finding.SkillEmptyValue, below, at, "%s has no value and counts as absent: remove it or give it a value", printable.Quote(key.Value))
+			j.add(finding.SkillEmptyValue, below, emptyAt(at, value), "%s has no value and counts as absent: remove it or give it a value", printable.Quote(key.Value))
 		default:
 			j.skill.metadata[key.Value], _ = j.text(below, value)
 		}

@@ -106,10 +106,10 @@ var judgedRows = []judged{
 	{"name and description missing", md("license: MIT"),
 		[]string{"1:1 error skill skill-name-missing", "1:1 error skill skill-description-missing"}},
 	{"empty mapping behind a byte order mark", "\uFEFF" + md("{}"),
-		[]string{"1:1 info field byte-order-mark", "1:1 error skill skill-name-missing", "1:1 error skill skill-description-missing"}},
+		[]string{"1:1 info field byte-order-mark", "2:1 error skill skill-name-missing", "2:1 error skill skill-description-missing"}},
 	{"name without value", md("name:\ndescription: d"), []string{"2:1 error skill skill-name-missing /name"}},
-	{"name ~", md("name: ~\ndescription: d"), []string{"2:1 error skill skill-name-missing /name"}},
-	{"name null", md("description: d\nname: null"), []string{"3:1 error skill skill-name-missing /name"}},
+	{"name ~", md("name: ~\ndescription: d"), []string{"2:7 error skill skill-name-missing /name"}},
+	{"name null", md("description: d\nname: null"), []string{"3:7 error skill skill-name-missing /name"}},
 	{"name empty", md("name: ''\ndescription: d"), []string{"2:7 error skill skill-name-invalid /name"}},
 	{"name quoted null", md("name: 'null'\ndescription: d"), []string{"2:7 error skill skill-name-mismatch /name"}},
 	{"Name is another key", md("Name: x\ndescription: d"),
@@ -155,7 +155,7 @@ var judgedRows = []judged{
 	{"metadata with a null key", md(plain + "metadata:\n  ~: b"), []string{"5:3 error skill skill-key-not-text /metadata"}},
 	{"metadata with a list as key", md(plain + "metadata:\n  [a]: b"), []string{"5:3 error skill skill-key-not-text /metadata"}},
 	{"metadata value without text", md(plain + "metadata:\n  a:\n  b: ~\n  c: ''"),
-		[]string{"5:3 warning field skill-empty-value /metadata/a", "6:3 warning field skill-empty-value /metadata/b"}},
+		[]string{"5:3 warning field skill-empty-value /metadata/a", "6:6 warning field skill-empty-value /metadata/b"}},
 	{"allowed-tools a list", md(plain + "allowed-tools: [Read, Write]"), []string{"4:16 error skill skill-allowed-tools-list /allowed-tools"}},
 	{"allowed-tools a list below", md(plain + "allowed-tools:\n  - Read"), []string{"5:3 error skill skill-allowed-tools-list /allowed-tools"}},
 	{"allowed-tools a mapping", md(plain + "allowed-tools: {a: b}"), []string{"4:16 error skill skill-wrong-type /allowed-tools"}},
@@ -163,17 +163,17 @@ var judgedRows = []judged{
 		"4:1 warning field skill-empty-value /license", "5:1 warning field skill-empty-value /compatibility",
 		"6:1 warning field skill-empty-value /allowed-tools", "7:1 warning field skill-empty-value /metadata"}},
 	{"empty optional keys: ~", md(plain + "license: ~\ncompatibility: ~\nallowed-tools: ~\nmetadata: ~"), []string{
-		"4:1 warning field skill-empty-value /license", "5:1 warning field skill-empty-value /compatibility",
-		"6:1 warning field skill-empty-value /allowed-tools", "7:1 warning field skill-empty-value /metadata"}},
+		"4:10 warning field skill-empty-value /license", "5:16 warning field skill-empty-value /compatibility",
+		"6:16 warning field skill-empty-value /allowed-tools", "7:11 warning field skill-empty-value /metadata"}},
 	{"empty optional keys: null", md(plain + "license: null\ncompatibility: Null\nallowed-tools: NULL\nmetadata: null"), []string{
-		"4:1 warning field skill-empty-value /license", "5:1 warning field skill-empty-value /compatibility",
-		"6:1 warning field skill-empty-value /allowed-tools", "7:1 warning field skill-empty-value /metadata"}},
+		"4:10 warning field skill-empty-value /license", "5:16 warning field skill-empty-value /compatibility",
+		"6:16 warning field skill-empty-value /allowed-tools", "7:11 warning field skill-empty-value /metadata"}},
 	{"empty optional keys: quotes", md(plain + "license: ''\ncompatibility: \"\"\nallowed-tools: ''\nmetadata: ''"), []string{
-		"4:1 warning field skill-empty-value /license", "5:1 warning field skill-empty-value /compatibility",
-		"6:1 warning field skill-empty-value /allowed-tools", "7:1 warning field skill-empty-value /metadata"}},
+		"4:10 warning field skill-empty-value /license", "5:16 warning field skill-empty-value /compatibility",
+		"6:16 warning field skill-empty-value /allowed-tools", "7:11 warning field skill-empty-value /metadata"}},
 	{"empty optional keys: tags and blocks", md(plain + "license: !!str\ncompatibility: |\nallowed-tools: >-\nmetadata: !!null ''"), []string{
-		"4:1 warning field skill-empty-value /license", "5:1 warning field skill-empty-value /compatibility",
-		"6:1 warning field skill-empty-value /allowed-tools", "7:1 warning field skill-empty-value /metadata"}},
+		"4:10 warning field skill-empty-value /license", "5:16 warning field skill-empty-value /compatibility",
+		"6:16 warning field skill-empty-value /allowed-tools", "7:11 warning field skill-empty-value /metadata"}},
 	{"optional keys that are no text", md(plain + "license: 2\ncompatibility: 3.5\nallowed-tools: yes\nmetadata: 1"), []string{
 		"4:10 warning field skill-not-a-string /license", "5:16 warning field skill-not-a-string /compatibility",
 		"7:11 error skill skill-wrong-type /metadata"}},
@@ -187,20 +187,20 @@ var judgedRows = []judged{
 	{"key null", md(plain + "~: b"), []string{"4:1 error skill skill-key-not-text"}},
 	{"key a number", md(plain + "1: b"), []string{"4:1 info field skill-unknown-key /1"}},
 	{"key by alias", md("a: &n name\n*n : x\ndescription: d"), []string{"2:1 info field skill-unknown-key /a"}},
-	{"key twice", md(plain + "name: x"), []string{"4:1 error skill skill-duplicate-key"}},
-	{"key twice, once in quotes", md(plain + "'name': x"), []string{"4:1 error skill skill-duplicate-key"}},
-	{"key twice, by escape", md(plain + "\"\\u006eame\": x"), []string{"4:1 error skill skill-duplicate-key"}},
-	{"key twice, by alias", md("a: &n name\nname: x\ndescription: d\n*n : y"), []string{"5:1 error skill skill-duplicate-key"}},
-	{"key twice, number and text", md(plain + "metadata: {1: a, '1': b}"), []string{"4:18 error skill skill-duplicate-key"}},
-	{"key twice, nothing in quotes", md(plain + "metadata:\n  '': a\n  \"\": b"), []string{"6:3 error skill skill-duplicate-key"}},
-	{"key twice, nested", md(plain + "k:\n- a:\n    b: 1\n    c: 2\n    b: 3"), []string{"8:5 error skill skill-duplicate-key"}},
-	{"key twice, in a key", md(plain + "k:\n  ? {a: 1, a: 2}\n  : c"), []string{"5:12 error skill skill-duplicate-key"}},
-	{"key twice among many", md(plain + manyKeys(40) + "k7: again"), []string{"44:1 error skill skill-duplicate-key"}},
+	{"key twice", md(plain + "name: x"), []string{"4:1 error skill skill-duplicate-key /name"}},
+	{"key twice, once in quotes", md(plain + "'name': x"), []string{"4:1 error skill skill-duplicate-key /name"}},
+	{"key twice, by escape", md(plain + "\"\\u006eame\": x"), []string{"4:1 error skill skill-duplicate-key /name"}},
+	{"key twice, by alias", md("a: &n name\nname: x\ndescription: d\n*n : y"), []string{"5:1 error skill skill-duplicate-key /name"}},
+	{"key twice, number and text", md(plain + "metadata: {1: a, '1': b}"), []string{"4:18 error skill skill-duplicate-key /metadata/1"}},
+	{"key twice, nothing in quotes", md(plain + "metadata:\n  '': a\n  \"\": b"), []string{"6:3 error skill skill-duplicate-key /metadata/"}},
+	{"key twice, nested", md(plain + "k:\n- a:\n    b: 1\n    c: 2\n    b: 3"), []string{"8:5 error skill skill-duplicate-key /k/0/a/b"}},
+	{"key twice, in a key", md(plain + "k:\n  ? {a: 1, a: 2}\n  : c"), []string{"5:12 error skill skill-duplicate-key /k/a"}},
+	{"key twice among many", md(plain + manyKeys(40) + "k7: again"), []string{"44:1 error skill skill-duplicate-key /k7"}},
 	{"many keys", md(plain + "k:\n" + strings.ReplaceAll(manyKeys(40), "k", " k")), []string{"4:1 info field skill-unknown-key /k"}},
-	{"merge key", md(plain + "a: &a {b: c}\n<<: *a"), []string{"5:1 error skill skill-merge-key"}},
-	{"merge key, nested", md(plain + "k:\n  - <<: {a: b}"), []string{"5:5 error skill skill-merge-key"}},
-	{"merge key by tag", md(plain + "!!merge a: {b: c}"), []string{"4:1 error skill skill-merge-key"}},
-	{"merge key among many", md(plain + manyKeys(40) + "<<: {a: b}"), []string{"44:1 error skill skill-merge-key"}},
+	{"merge key", md(plain + "a: &a {b: c}\n<<: *a"), []string{"5:1 error skill skill-merge-key /<<"}},
+	{"merge key, nested", md(plain + "k:\n  - <<: {a: b}"), []string{"5:5 error skill skill-merge-key /k/0/<<"}},
+	{"merge key by tag", md(plain + "!!merge a: {b: c}"), []string{"4:1 error skill skill-merge-key /a"}},
+	{"merge key among many", md(plain + manyKeys(40) + "<<: {a: b}"), []string{"44:1 error skill skill-merge-key /<<"}},
 	{"<< in quotes is a key", md(plain + "'<<': a"), []string{"4:1 info field skill-unknown-key /<<"}},
 
 	// aliases and tags [S8]
@@ -215,21 +215,21 @@ var judgedRows = []judged{
 	{"alias in itself", md(plain + "k: &a [b, *a]"), []string{"4:11 error skill skill-alias-expansion"}},
 	{"alias as its own key", md(plain + "k: &a {*a : b}"), []string{"4:8 error skill skill-alias-expansion"}},
 	{"the whole in itself", md("&a\nname: x\ndescription: d\nmetadata: *a"), []string{"5:11 error skill skill-alias-expansion"}},
-	{"custom tag", md(plain + "k: !foo bar"), []string{"4:4 error skill skill-custom-tag"}},
-	{"custom tag on name", md("name: !foo x\ndescription: d"), []string{"2:7 error skill skill-custom-tag"}},
-	{"custom tag on a key", md(plain + "!foo k: bar"), []string{"4:1 error skill skill-custom-tag"}},
+	{"custom tag", md(plain + "k: !foo bar"), []string{"4:4 error skill skill-custom-tag /k"}},
+	{"custom tag on name", md("name: !foo x\ndescription: d"), []string{"2:7 error skill skill-custom-tag /name"}},
+	{"custom tag on a key", md(plain + "!foo k: bar"), []string{"4:1 error skill skill-custom-tag /k"}},
 	{"custom tag on the whole", md("!foo\n" + plain), []string{"2:1 error skill skill-custom-tag"}},
-	{"custom tag, nested", md(plain + "k:\n  - é: !foo [bar]"), []string{"5:8 error skill skill-custom-tag"}},
-	{"!!binary", md(plain + "k: !!binary aGk="), []string{"4:4 error skill skill-custom-tag"}},
-	{"!!python/object", md(plain + "k: !!python/object/apply:os.system [id]"), []string{"4:4 error skill skill-custom-tag"}},
-	{"!!set", md(plain + "k: !!set {a}"), []string{"4:4 error skill skill-custom-tag"}},
-	{"verbatim tag", md(plain + "k: !<tag:example.com,2000:x> y"), []string{"4:4 error skill skill-custom-tag"}},
+	{"custom tag, nested", md(plain + "k:\n  - é: !foo [bar]"), []string{"5:8 error skill skill-custom-tag /k/0/é"}},
+	{"!!binary", md(plain + "k: !!binary aGk="), []string{"4:4 error skill skill-custom-tag /k"}},
+	{"!!python/object", md(plain + "k: !!python/object/apply:os.system [id]"), []string{"4:4 error skill skill-custom-tag /k"}},
+	{"!!set", md(plain + "k: !!set {a}"), []string{"4:4 error skill skill-custom-tag /k"}},
+	{"verbatim tag", md(plain + "k: !<tag:example.com,2000:x> y"), []string{"4:4 error skill skill-custom-tag /k"}},
 	{"unknown tag handle", md(plain + "k: !e!x y"), []string{"4:4 error skill skill-invalid-yaml"}},
 	{"core tags", md("name: !!str x\ndescription: !<tag:yaml.org,2002:str> d\nmetadata: !!map {a: ! b}\nk: !!seq [!!int 1, !!float 1.5, !!bool true, !!null ~, !!timestamp 2024-01-01]"),
 		[]string{"5:1 info field skill-unknown-key /k"}},
 	{"!!str keeps text text", md(plain + "metadata: {a: !!str 1.0}"), nil},                                                                      // [S6]
-	{"depth 100", md(plain + "k: " + strings.Repeat("[", 98) + "a" + strings.Repeat("]", 98)), []string{"4:1 info field skill-unknown-key /k"}}, // [L5]
-	{"depth 101", md(plain + "k: " + strings.Repeat("[", 99) + "a" + strings.Repeat("]", 99)), []string{"4:103 error skill skill-too-complex"}},
+	{"depth 100", md(plain + "k: " + strings.Repeat("[", 99) + "a" + strings.Repeat("]", 99)), []string{"4:1 info field skill-unknown-key /k"}}, // [L5]
+	{"depth 101", md(plain + "k: " + strings.Repeat("[", 100) + strings.Repeat("]", 100)), []string{"4:103 error skill skill-too-complex /k" + strings.Repeat("/0", 99)}},
 	{"depth beyond the reader's limit", md(plain + "k: " + strings.Repeat("[", 10_001)), []string{"4:4 error skill skill-too-complex"}},
 	{"depth beyond the reader's limit, by indentation", md(plain + "k:\n " + strings.Repeat("- ", 10_001)), []string{"4:1 error skill skill-too-complex"}},
 
@@ -581,8 +581,7 @@ func TestParseOptions(t *testing.T) {
 	}{
 		{"file", skills.Limits{File: 20}, finding.SkillTooLarge},
 		{"frontmatter", skills.Limits{Frontmatter: len(plain) - 1}, finding.SkillFrontmatterTooLarge},
-		{"depth", skills.Limits{Depth: 1}, finding.SkillTooComplex},
-		{"all just enough", skills.Limits{File: int64(len(md(plain))), Frontmatter: len(plain), Depth: 2}, ""},
+		{"all just enough", skills.Limits{File: int64(len(md(plain))), Frontmatter: len(plain), Depth: 1}, ""},
 		{"negative means the default", skills.Limits{File: -1, Frontmatter: -1, Depth: -1, Skills: -1, Entries: -1}, ""},
 	}
 	for _, tt := range tests {
@@ -593,6 +592,16 @@ func TestParseOptions(t *testing.T) {
 		}
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// [L5]
+func TestParseDepth(t *testing.T) {
+	for depth, want := range map[int]bool{1: false, 2: true} {
+		s, _, err := skills.Parse("x", []byte(md(plain+"metadata: {a: b}")), skills.Options{Limits: skills.Limits{Depth: depth}})
+		if err != nil || (s != nil) != want {
+			t.Errorf("depth %d: skill %v, %v", depth, s != nil, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/report"
@@ -57,7 +58,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (o Options) check() error {
+// Check reports whether the options can be used: an unknown mode cannot, and
+// neither, for now, can [Lenient], with an error that is errors.ErrUnsupported.
+func (o Options) Check() error {
 	switch o.Mode {
 	case Strict:
 		return nil
@@ -72,7 +75,7 @@ type State uint8
 
 // The states.
 const (
-	Absent  State = iota // there is no such directory, which is no error (AP §6.2)
+	Absent  State = iota // there is no such directory, which is no error (AP §6.2), or it was not asked for
 	Loaded               // it was read; some of its skills may have been skipped
 	Invalid              // it is no directory inside the root, or cannot be read (AP §6.2)
 )
@@ -100,10 +103,14 @@ type Listing struct {
 // that is a directory, or a link to one inside the root, with an entry named
 // exactly SKILL.md that resolves to a regular file inside the root (AP §7.1).
 // Faults of a skill, an I/O error included, cost that skill and are findings.
-// The error is for options that cannot be used and for a context that ends.
+// The dir is slash-separated and "." for the root itself. The error is for
+// options and a dir that cannot be used, and for a context that ends.
 func Load(ctx context.Context, root *paths.Root, dir string, opts Options) (*Listing, error) {
-	if err := opts.check(); err != nil {
+	if err := opts.Check(); err != nil {
 		return nil, err
+	}
+	if dir = path.Clean(dir); !fs.ValidPath(dir) {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrInvalid}
 	}
 	opts.Limits = opts.Limits.withDefaults()
 	release, err := root.Hold()
@@ -143,7 +150,8 @@ func (l *loader) invalid(code finding.Code, format string, args ...any) {
 }
 
 func (l *loader) component(code finding.Code, format string, args ...any) {
-	l.out.Findings = append(l.out.Findings, finding.New(code, finding.Place{File: l.dir}, fmt.Sprintf(format, args...)))
+	message := fmt.Sprintf(format, args...)
+	l.out.Findings = append(l.out.Findings, finding.New(code, finding.Place{File: l.dir}, printable.Escape(message)))
 }
 
 func (l *loader) load() error {
@@ -167,7 +175,7 @@ func (l *loader) load() error {
 	case !loc.Exists():
 		return nil
 	}
-	exact, err := l.root.Exact(l.dir)
+	exact, err := l.root.Exact(l.ctx, l.dir)
 	switch {
 	case err != nil:
 		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, report.Cause(err))
@@ -213,11 +221,11 @@ type candidate struct {
 // skill beyond the limit.
 func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
 	c := candidate{loader: l, name: e.Name()}
-	c.sheet.File, c.sheet.Subject, c.sheet.Limit = l.dir+"/"+c.name, c.name, skillFindings
+	c.sheet.File, c.sheet.Subject, c.sheet.Limit = path.Join(l.dir, c.name), c.name, skillFindings
 	if len(l.out.Findings) > manyFindings {
 		c.sheet.Limit = fewFindings
 	}
-	if at, ok := c.directory(dir+"/"+c.name, e); ok {
+	if at, ok := c.directory(path.Join(dir, c.name), e); ok {
 		full = c.load(at)
 	}
 	l.out.Findings = append(l.out.Findings, c.sheet.Findings()...)
@@ -264,10 +272,10 @@ func (c *candidate) load(at string) (full bool) {
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, paths.ErrDangling) {
 		return false
 	}
-	if exact, exactErr := c.root.Exact(file); exactErr == nil && !exact {
+	if exact, exactErr := c.root.Exact(c.ctx, file); exactErr == nil && !exact {
 		return false
 	}
-	c.sheet.File = c.dir + "/" + c.name + "/" + fileName
+	c.sheet.File += "/" + fileName
 	switch {
 	case errors.Is(err, paths.ErrDangling), errors.Is(err, paths.ErrLoop):
 		c.note(finding.SkillFileNotRegular, "SKILL.md is a link that leads nowhere, so %s is no skill", printable.Quote(c.name))

@@ -744,7 +744,7 @@ func TestResourcesUnreadable(t *testing.T) {
 	}
 }
 
-// [S10] The catalogue holds no bodies.
+// [S10] The catalog holds no bodies.
 func TestBodiesAreNotKept(t *testing.T) {
 	const count, size = 200, 200 << 10
 	at := t.TempDir()

@@ -139,9 +139,8 @@ type Resource struct {
 
 // Resources lists the regular files of the skill's directory and below,
 // SKILL.md left out, in the order in which fs.WalkDir would meet them, at most
-// max of them; max 0 means 1,000. More reports that there are others: beyond
-// max or the limits, in a directory that cannot be read, or with a name that is
-// not UTF-8, which [Skill.FS] cannot open. Links to files and directories
+// max of them; a max of 0 or less means 1,000. More reports that there are others: beyond
+// max or the limits, that cannot be opened, in a directory that cannot be read, or with a name that is not UTF-8, which [Skill.FS] cannot open. Links to files and directories
 // inside the root count as what they lead to; those that lead outside, nowhere
 // or back into themselves are left out. It fails with [ErrNoFiles], where the
 // skill's directory cannot be read, and with the context's error.

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/strictjson"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
 
@@ -114,7 +115,7 @@ func (d document) parse(maxDepth int) (*tree, *fault) {
 		return t, t.syntax(err)
 	}
 	if doc.Kind == 0 || len(doc.Content) != 1 {
-		return t, &fault{finding.SkillFrontmatterNotMapping, d.start, "the frontmatter is empty: give it name and description"}
+		return t, refuse(finding.SkillFrontmatterNotMapping, d.start, "the frontmatter is empty: give it name and description")
 	}
 	t.root = doc.Content[0]
 	aliases := false
@@ -124,12 +125,12 @@ func (d document) parse(maxDepth int) (*tree, *fault) {
 	if aliases {
 		e := expansion{sizes: map[*yaml.Node]size{}}
 		if !e.count(t.root) {
-			return t, &fault{finding.SkillAliasExpansion, t.offset(e.at),
-				"this alias refers to itself or expands too far: write the value out"}
+			return t, refuse(finding.SkillAliasExpansion, t.offset(e.at),
+				"this alias refers to itself or expands too far: write the value out")
 		}
 	}
 	if t.root.Kind != yaml.MappingNode {
-		return t, &fault{finding.SkillFrontmatterNotMapping, t.offset(t.root), "the frontmatter is no mapping: write key: value lines"}
+		return t, refuse(finding.SkillFrontmatterNotMapping, t.offset(t.root), "the frontmatter is no mapping: write key: value lines")
 	}
 	return t, nil
 }
@@ -148,7 +149,7 @@ func unmarshal(src []byte, into *yaml.Node) (err error) {
 	// The reader stops where the first document ends and drops the rest. A
 	// block mapping in column one ends with the text; others can end before,
 	// be it by a key that is indented less than the first.
-	if into.Kind == 0 || into.Content[0].Kind == yaml.MappingNode && into.Content[0].Style&yaml.FlowStyle == 0 && into.Content[0].Column == 1 {
+	if len(into.Content) != 1 || into.Content[0].Kind == yaml.MappingNode && into.Content[0].Style&yaml.FlowStyle == 0 && into.Content[0].Column == 1 {
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(src))
@@ -166,34 +167,46 @@ func unmarshal(src []byte, into *yaml.Node) (err error) {
 
 const tooDeep = "the frontmatter is nested too deep: flatten it"
 
-// vet walks a node and its children, not the targets of aliases.
+// vet walks a node and its children, not the targets of aliases. The depth is
+// that of lists and mappings that may still follow.
 func (t *tree) vet(n *yaml.Node, depth int, aliases *bool) *fault {
-	if depth <= 0 {
-		return &fault{finding.SkillTooComplex, t.offset(n), tooDeep}
-	}
 	if n.Style&yaml.TaggedStyle != 0 && !coreTag(n.ShortTag()) {
-		return &fault{finding.SkillCustomTag, t.offset(n), "the tag " + printable.Quote(n.Tag) + " has no meaning here: remove it"}
+		return refuse(finding.SkillCustomTag, t.offset(n), "the tag "+printable.Quote(n.Tag)+" has no meaning here: remove it")
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
 		*aliases = true
-	case yaml.SequenceNode:
-		for _, c := range n.Content {
-			if f := t.vet(c, depth-1, aliases); f != nil {
-				return f
-			}
-		}
-	case yaml.MappingNode:
+		return nil
+	case yaml.ScalarNode:
+		return nil
+	}
+	if depth <= 0 {
+		return refuse(finding.SkillTooComplex, t.offset(n), tooDeep)
+	}
+	if n.Kind == yaml.MappingNode {
 		if f := t.vetKeys(n); f != nil {
 			return f
 		}
-		for _, c := range n.Content {
-			if f := t.vet(c, depth-1, aliases); f != nil {
-				return f
+	}
+	for i, c := range n.Content {
+		if f := t.vet(c, depth-1, aliases); f != nil {
+			if token, ok := tokenOf(n, i); ok {
+				f.pointer = strictjson.Pointer(token) + f.pointer
 			}
+			return f
 		}
 	}
 	return nil
+}
+
+// tokenOf returns the token of a JSON Pointer for the i-th child of a node: the
+// key of a mapping's value, or the index of an element.
+func tokenOf(n *yaml.Node, i int) (string, bool) {
+	if n.Kind == yaml.SequenceNode {
+		return strconv.Itoa(i), true
+	}
+	key := follow(n.Content[i&^1])
+	return key.Value, key.Kind == yaml.ScalarNode
 }
 
 // vetKeys refuses merge keys and keys that stand twice.
@@ -209,7 +222,9 @@ func (t *tree) vetKeys(n *yaml.Node) *fault {
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
-			return &fault{finding.SkillMergeKey, t.offset(n.Content[i]), "merge keys are not read: write out what << would bring in"}
+			f := refuse(finding.SkillMergeKey, t.offset(n.Content[i]), "merge keys are not read: write out what << would bring in")
+			f.pointer = strictjson.Pointer(key.Value)
+			return f
 		}
 		twice := seen[key.Value]
 		if seen != nil {
@@ -221,7 +236,9 @@ func (t *tree) vetKeys(n *yaml.Node) *fault {
 			}
 		}
 		if twice {
-			return &fault{finding.SkillDuplicateKey, t.offset(n.Content[i]), "the key " + printable.Quote(key.Value) + " stands twice: remove one"}
+			f := refuse(finding.SkillDuplicateKey, t.offset(n.Content[i]), "the key "+printable.Quote(key.Value)+" stands twice: remove one")
+			f.pointer = strictjson.Pointer(key.Value)
+			return f
 		}
 	}
 	return nil
@@ -342,6 +359,9 @@ func (t *tree) syntax(err error) *fault {
 		text = "a tab stands in the indentation: indent with blanks"
 	case is("found character that cannot start any token"):
 		text = "a value cannot begin like this: put it in quotes"
+	case is("could not find expected ':'") && t.separator() >= 0:
+		off = t.separator()
+		text = "an invisible line separator stands here, which YAML takes for a line end: remove it or put the value in quotes"
 	case is("could not find expected ':'"):
 		off = first
 		text = "a line has no key: write key: value, and indent the lines of a longer value"
@@ -362,7 +382,7 @@ func (t *tree) syntax(err error) *fault {
 	default:
 		text = "not YAML: " + printable.Escape(problem)
 	}
-	return &fault{code, off, text}
+	return refuse(code, off, text)
 }
 
 // fails reports whether the reader meets that problem in the first n bytes.
@@ -428,6 +448,16 @@ func (t *tree) tab(line int) int {
 		}
 	}
 	return t.firstText(line)
+}
+
+// separator returns the offset of the first line break that editors do not show
+// as one, or -1.
+func (t *tree) separator() int {
+	i := bytes.IndexFunc(t.doc.front, func(r rune) bool { return r == '\u0085' || r == '\u2028' || r == '\u2029' })
+	if i < 0 {
+		return -1
+	}
+	return t.doc.start + i
 }
 
 func isControl(r rune) bool {

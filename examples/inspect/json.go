@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -88,14 +88,22 @@ func (s jsonShower) result(r *result) error {
 	return err
 }
 
-func (jsonShower) end() {}
+func (jsonShower) end() error { return nil }
 
 // valid returns a name, with its bytes as \xNN where they are not UTF-8.
 func valid(name string) string {
 	if utf8.ValidString(name) {
 		return name
 	}
-	return finding.Escape(name)
+	var out strings.Builder
+	for i, r := range name {
+		if _, size := utf8.DecodeRuneInString(name[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&out, `\x%02x`, name[i])
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // visible returns a JSON text in which characters that do not print as
@@ -104,7 +112,7 @@ func visible(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
 		switch {
-		case r == '\n' || unicode.IsGraphic(r):
+		case r == '\n' || r < utf8.RuneSelf || finding.Escape(string(r)) == string(r):
 			out = utf8.AppendRune(out, r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

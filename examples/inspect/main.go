@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.PrintDefaults()
 	}
 	asJSON := flags.Bool("json", false, "print one JSON document a path")
-	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive")
+	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive (not available yet)")
 	lint := flags.Bool("lint", false, "also say what is allowed but likely not meant")
 	data := flags.String("data", "", "show launch plans, for plugin data below `DIR`")
 	if err := flags.Parse(args); err != nil {
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	opts := plugin.Options{Lint: *lint}
 	if *lenient {
-		opts.Skills = skills.Lenient
+		opts.SkillMode = skills.Lenient
 	}
 
 	var show shower = newText(stdout, flags.NArg())
@@ -112,7 +112,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		progress.step()
 	}
 	progress.clear()
-	show.end()
+	if err := show.end(); err != nil {
+		fmt.Fprintf(stderr, "inspect: %s\n", clean(err.Error()))
+		status = statusFailed
+	}
 	return status
 }
 
@@ -177,5 +180,5 @@ func pluginsBelow(dir string, findings finding.List) string {
 // shower prints results.
 type shower interface {
 	result(*result) error
-	end()
+	end() error
 }

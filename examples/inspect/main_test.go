@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -188,6 +190,7 @@ func TestFailures(t *testing.T) {
 		{"no path", nil, "usage:", 0},
 		{"bad flag", []string{"-nope", "testdata/demo"}, "nope", 0},
 		{"missing directory", []string{"-json", "testdata/none", "testdata/demo"}, "testdata/none", 1},
+		{"an empty path", []string{"-json", ""}, "inspect:", 0},
 		{"a file", []string{"-json", "main.go"}, "main.go", 0},
 		{"lenient is not available", []string{"-json", "-lenient", "testdata/demo"}, "lenient", 0},
 	} {
@@ -231,6 +234,50 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	var d struct{ SkippedSkills []string }
 	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.SkippedSkills) != 1 || d.SkippedSkills[0] != "e\u202evil" {
 		t.Errorf("skippedSkills = %q, %v", d.SkippedSkills, err)
+	}
+}
+
+// fullDisk fails every write.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWriteErrorsAreTold(t *testing.T) {
+	for _, args := range [][]string{{"testdata/demo"}, {"-json", "testdata/demo"}, {"testdata/demo", "testdata/demo"}} {
+		var errs bytes.Buffer
+		if status := run(context.Background(), args, fullDisk{}, &errs); status != statusFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: status %d, stderr %q", args, status, errs.String())
+		}
+	}
+}
+
+func TestNamesAreTheSameEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "plugin.json"), manifest)
+	name := "a\n\x1bé\u3164"
+	if runtime.GOOS == "linux" {
+		name += "\xfe"
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "skills", name), 0o755); err != nil {
+		t.Skip(err)
+	}
+	write(t, filepath.Join(dir, "skills", name, "SKILL.md"), "no frontmatter")
+	_, out, _ := inspectPaths(t, "-json", dir)
+	for _, bad := range []string{"\x1b", "\u3164", "\ufffd"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q reached the output: %s", bad, out)
+		}
+	}
+	var d struct {
+		SkippedSkills []string
+		Findings      []struct{ Subject string }
+	}
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.ReplaceAll(name, "\xfe", `\xfe`)
+	if len(d.SkippedSkills) != 1 || d.SkippedSkills[0] != want || d.Findings[0].Subject != want {
+		t.Errorf("skipped %q, subject %q, want %q", d.SkippedSkills, d.Findings[0].Subject, want)
 	}
 }
 

@@ -22,6 +22,7 @@ func clean(s string) string { return finding.Escape(s) }
 // text prints results for people.
 type text struct {
 	out    io.Writer
+	err    error // the first of writing
 	color  bool
 	paths  int
 	loaded int
@@ -66,7 +67,11 @@ func (t *text) style(s, style string) string {
 	return "\x1b[" + style + "m" + s + "\x1b[0m"
 }
 
-func (t *text) line(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+func (t *text) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format+"\n", args...); t.err == nil {
+		t.err = err
+	}
+}
 
 func (t *text) result(r *result) error {
 	sum := tally{found: map[finding.Severity]int{}}
@@ -102,15 +107,16 @@ func (t *text) result(r *result) error {
 	for s, n := range sum.found {
 		t.total.found[s] += n
 	}
-	return nil
+	return t.err
 }
 
-func (t *text) end() {
+func (t *text) end() error {
 	if t.paths < 2 {
-		return
+		return t.err
 	}
 	t.line("%s: %d loaded; %s, %s, %d skipped; %s", t.style(count(t.paths, "path"), bold), t.loaded,
 		count(t.total.skills, "skill"), count(t.total.servers, "server"), t.total.skipped, t.severities(t.total))
+	return t.err
 }
 
 func (t *text) heading(r *result) {

@@ -8,8 +8,7 @@ import (
 
 // Limits bound what Parse accepts. Zero means no bound.
 type Limits struct {
-	Depth  int // nesting of objects and arrays
-	Values int // values of every kind, member names not counted
+	Depth int // nesting of objects and arrays
 }
 
 // Reason says why a document was refused.
@@ -19,7 +18,6 @@ const (
 	Syntax   Reason = iota + 1 // not JSON
 	Encoding                   // not UTF-8
 	TooDeep                    // nested beyond Limits.Depth
-	TooMany                    // more values than Limits.Values
 	TooLarge                   // more than 4 GiB
 )
 
@@ -43,7 +41,12 @@ func Parse(src []byte, lim Limits) (*Document, error) {
 	if !utf8.Valid(src) {
 		return nil, encodingError(src)
 	}
-	p := parser{src: src, lim: lim, nodes: make([]node, 0, 16+len(src)/24)}
+	// Each value and name follows one of these, or begins the document.
+	most := 1
+	for _, c := range []byte("[{,:") {
+		most += bytes.Count(src, []byte{c})
+	}
+	p := parser{src: src, lim: lim, nodes: make([]node, 0, most)}
 	if bytes.HasPrefix(src, []byte(bom)) {
 		p.pos = len(bom)
 	}
@@ -89,11 +92,10 @@ const (
 )
 
 type parser struct {
-	src    []byte
-	pos    int
-	lim    Limits
-	values int
-	nodes  []node
+	src   []byte
+	pos   int
+	lim   Limits
+	nodes []node
 }
 
 func (p *parser) fail(r Reason, format string, args ...any) error {
@@ -148,10 +150,6 @@ func (p *parser) close(i int) {
 
 func (p *parser) value(depth int) error {
 	p.space()
-	p.values++
-	if p.lim.Values > 0 && p.values > p.lim.Values {
-		return p.fail(TooMany, "the document has more than %d values", p.lim.Values)
-	}
 	switch c := p.peek(0); {
 	case c == '{' || c == '[':
 		if p.lim.Depth > 0 && depth >= p.lim.Depth {
@@ -402,7 +400,11 @@ func (p *parser) markDuplicates(i int) {
 			names[n] = name
 			n++
 		default:
-			seen = make(map[string]struct{}, 4*few)
+			rest := 0
+			for k := k; k < len(p.nodes); k = int(p.nodes[k+1].next) {
+				rest++
+			}
+			seen = make(map[string]struct{}, few+rest)
 			for _, have := range names {
 				seen[have] = struct{}{}
 			}

@@ -11,7 +11,7 @@ const (
 	ManifestTooLarge                 Code = "manifest-too-large"                  // plugin.json is over the size limit
 	ManifestInvalidEncoding          Code = "manifest-invalid-encoding"           // plugin.json is not UTF-8
 	ManifestInvalidJSON              Code = "manifest-invalid-json"               // plugin.json is not JSON
-	ManifestTooComplex               Code = "manifest-too-complex"                // plugin.json is nested too deep or has too many values
+	ManifestTooComplex               Code = "manifest-too-complex"                // plugin.json is nested too deep
 	ManifestNotObject                Code = "manifest-not-object"                 // the top-level value of plugin.json is no object
 	ManifestDuplicateMember          Code = "manifest-duplicate-member"           // a permitted member stands twice
 	ManifestUnpairedSurrogate        Code = "manifest-unpaired-surrogate"         // a permitted member has an escape that is half a character
@@ -84,7 +84,7 @@ const (
 	MCPTooLarge           Code = "mcp-too-large"           // mcp.json is over the size limit
 	MCPInvalidEncoding    Code = "mcp-invalid-encoding"    // mcp.json is not UTF-8
 	MCPInvalidJSON        Code = "mcp-invalid-json"        // mcp.json is not JSON
-	MCPTooComplex         Code = "mcp-too-complex"         // mcp.json is nested too deep or has too many values
+	MCPTooComplex         Code = "mcp-too-complex"         // mcp.json is nested too deep
 	MCPNotObject          Code = "mcp-not-object"          // the top-level value of mcp.json is no object
 	MCPDuplicateMember    Code = "mcp-duplicate-member"    // $schema, mcpServers or an unknown member stands twice
 	MCPUnpairedSurrogate  Code = "mcp-unpaired-surrogate"  // a top-level name or value has an escape that is half a character
@@ -169,7 +169,7 @@ var table = []Info{
 		"plugin.json is not JSON",
 		"Correct the syntax; JSON has no comments and no trailing commas."},
 	{ManifestTooComplex, SeverityError, BoundaryPlugin, LayerSafety, "AP §5.2",
-		"plugin.json is nested too deep or has too many values",
+		"plugin.json is nested too deep",
 		"Flatten the document."},
 	{ManifestNotObject, SeverityError, BoundaryPlugin, LayerSpec, "AP §5.2",
 		"the top-level value of plugin.json is no object",
@@ -364,7 +364,7 @@ var table = []Info{
 		"mcp.json is not JSON",
 		"Correct the syntax; JSON has no comments and no trailing commas."},
 	{MCPTooComplex, SeverityError, BoundaryComponent, LayerSafety, "AP §7.2.2",
-		"mcp.json is nested too deep or has too many values",
+		"mcp.json is nested too deep",
 		"Flatten or split the document."},
 	{MCPNotObject, SeverityError, BoundaryComponent, LayerSpec, "AP §7.2.1",
 		"the top-level value of mcp.json is no object",

@@ -6,6 +6,10 @@
 // confined to, a position down to the column and a message that tells an
 // author what to change.
 //
+// Sections are those of the Agent Plugins Specification (AP, which is
+// https://github.com/agentplugins/agent-plugins-spec) and the Agent Skills
+// specification (AS, https://github.com/agentskills/agentskills).
+//
 // All codes stand in one table. [Lookup] gives a code's entry and [All] the
 // whole table; docs/findings.md is made from it. Codes are a promise: one that
 // has been released keeps its meaning.

@@ -76,7 +76,7 @@ func name(i uint8, names ...string) string {
 	return names[i-1]
 }
 
-// Finding is one problem that was met. It is plain data, made by [New].
+// Finding is one problem that was met. It is plain data, best made by [New].
 type Finding struct {
 	Code     Code
 	Severity Severity
@@ -128,7 +128,8 @@ func (f Finding) String() string {
 
 // MarshalJSON writes the finding's fields in lower camel case, in the order of
 // the struct; subject, pointer, line and column are left out where they do not
-// apply. Bytes that are not UTF-8 appear as \xNN.
+// apply. Bytes that are not UTF-8 appear as \xNN. The form is for output: it
+// cannot be read back.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Code     Code     `json:"code"`
@@ -180,8 +181,8 @@ func Escape(s string) string { return printable.Escape(s) }
 // List is findings in document order. A nil List is empty and ready to use.
 type List []Finding
 
-// Error returns the findings one a line, so that a List can serve as an error.
-func (l List) Error() string {
+// String returns the findings one a line, safe to print on a terminal.
+func (l List) String() string {
 	lines := make([]string, len(l))
 	for i, f := range l {
 		lines[i] = f.String()

@@ -93,12 +93,11 @@ func TestList(t *testing.T) {
 	if got := list.AtLeast(finding.SeverityWarning); got[0] != warning || got[1] != failure || got[2] != warning {
 		t.Errorf("order = %v", got)
 	}
-	var err error = list[:2]
-	if err.Error() != "b: warning: 2 [skill-empty-value, AS]\na: info: 1 [lint-version, AP §10.2]" {
-		t.Errorf("text = %q", err)
+	if text := list[:2].String(); text != "b: warning: 2 [skill-empty-value, AS]\na: info: 1 [lint-version, AP §10.2]" {
+		t.Errorf("text = %q", text)
 	}
 	var none finding.List
-	if none.Error() != "" || none.AtLeast(finding.SeverityInfo) != nil {
+	if none.String() != "" || none.AtLeast(finding.SeverityInfo) != nil {
 		t.Error("a nil list is not empty")
 	}
 }
