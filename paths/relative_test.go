@@ -127,7 +127,7 @@ var relativeTexts = []struct {
 	{"./_aux", true, true},
 }
 
-// [P1] [P3]
+// [P1] [P3] [Q2] The rules of Windows are judged on every system.
 func TestCheckRelative(t *testing.T) {
 	for _, tt := range relativeTexts {
 		for _, windows := range []bool{false, true} {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
@@ -177,5 +178,60 @@ func ExamplePlugin_LaunchPlan() {
 	// argument ROOT/config.json
 	// CACHE DATA/cache
 	// directory ROOT
+	// true
+}
+
+// A host asks its user once and starts a server later only if the plan is still
+// the one that was agreed to.
+func ExampleLaunchPlan_Digest() {
+	dir, remove := examplePackage()
+	defer remove()
+
+	p, err := plugin.Load(context.Background(), dir, plugin.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data := filepath.Join(p.Dir(), "..", "data")
+	agreed, err := p.LaunchPlan("files", data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	remembered := agreed.Digest()
+
+	now, err := p.LaunchPlan("files", data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("the same plan:", now.Digest() == remembered)
+	now.Args = append(now.Args, "--unsafe")
+	fmt.Println("with one more argument:", now.Digest() == remembered)
+	// Output:
+	// the same plan: true
+	// with one more argument: false
+}
+
+func ExampleLoadFS() {
+	fsys := fstest.MapFS{ // or an embed.FS, or a zip.Reader
+		"plugin.json": {Data: []byte(`{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "small",
+			"extensions": {"com.example.client": {"color": "teal"}}}`)},
+		"skills/hello/SKILL.md": {Data: []byte("---\nname: hello\ndescription: Says hello.\n---\nSay hello.\n")},
+	}
+	p, err := plugin.LoadFS(context.Background(), fsys, plugin.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.Name(), len(p.Skills()))
+	if data, ok := p.Extension("com.example.client"); ok {
+		fmt.Println(string(data))
+	}
+	_, err = p.LaunchPlan("any", "/data")
+	fmt.Println(errors.Is(err, plugin.ErrNoDirectory))
+	// Output:
+	// small 1
+	// {"color": "teal"}
 	// true
 }

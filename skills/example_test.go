@@ -109,3 +109,28 @@ func ExampleParse() {
 	// true
 	// SKILL.md:3:14: error: the value has a colon followed by a blank: put it in quotes [skill-invalid-yaml, AS]
 }
+
+func ExampleSkill_Decode() {
+	s, _, err := skills.Parse("review", []byte(`---
+name: review
+description: Reviews a change.
+user-invocable: true
+---
+`), skills.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.ExtraKeys())
+	var invocable bool
+	if err := s.Decode("user-invocable", &invocable); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(invocable)
+	fmt.Println(s.Decode("model", &invocable))
+	// Output:
+	// [user-invocable]
+	// true
+	// skills: the frontmatter has no such key
+}

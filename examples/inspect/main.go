@@ -160,7 +160,8 @@ func inspect(ctx context.Context, path string, opts plugin.Options, data string)
 	return r, nil
 }
 
-// pluginsBelow says which plugins a directory holds that has no manifest.
+// pluginsBelow says what a directory without a manifest holds instead: plugins,
+// or the manifest of one client, which no other reads.
 func pluginsBelow(dir string, findings finding.List) string {
 	if !slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.ManifestMissing }) {
 		return ""
@@ -169,10 +170,17 @@ func pluginsBelow(dir string, findings finding.List) string {
 	quoted := strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
 	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
 		found, _ := filepath.Glob(filepath.Join(quoted, pattern, "plugin.json"))
+		found = slices.DeleteFunc(found, func(p string) bool {
+			return strings.HasPrefix(filepath.Base(filepath.Dir(p)), ".")
+		})
 		if len(found) > 0 {
 			return fmt.Sprintf("the directory is not itself a plugin but holds %s: inspect %s",
 				count(len(found), "plugin"), filepath.Join(dir, pattern))
 		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(quoted, ".*", "plugin.json")); len(found) > 0 {
+		return fmt.Sprintf("%s is for one client only: put a plugin.json into the directory itself",
+			filepath.Join(filepath.Base(filepath.Dir(found[0])), "plugin.json"))
 	}
 	return ""
 }

@@ -217,6 +217,15 @@ func TestDirectoryOfPluginsSaysSo(t *testing.T) {
 	}
 }
 
+func TestClientManifestIsNoPlugin(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".claude-plugin", "plugin.json"), `{"name": "p"}`)
+	_, out, _ := inspectPaths(t, dir)
+	if strings.Contains(out, "holds") || !strings.Contains(out, filepath.Join(".claude-plugin", "plugin.json")+" is for one client only") {
+		t.Errorf("output:\n%s", out)
+	}
+}
+
 func TestHostileTextIsEscaped(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "plugin.json"),
