@@ -8,26 +8,26 @@ import (
 	"github.com/plugberth/plugberth/expand"
 )
 
-var vars = expand.Vars{Root: "/p/root", Data: "/d/data"}
+var vars = expand.Vars{Root: "/p/top", Data: "/d/data"}
 
 func TestExpand(t *testing.T) { // [E1]
 	for _, tc := range []struct{ in, want string }{
 		{"", ""},
 		{"plain", "plain"},
-		{"${PLUGIN_ROOT}", "/p/root"},
+		{"${PLUGIN_ROOT}", "/p/top"},
 		{"${PLUGIN_DATA}", "/d/data"},
-		{"--a=${PLUGIN_ROOT}/x:${PLUGIN_DATA}/y:${PLUGIN_ROOT}", "--a=/p/root/x:/d/data/y:/p/root"},
-		{"${PLUGIN_ROOT}${PLUGIN_ROOT}", "/p/root/p/root"},
+		{"--a=${PLUGIN_ROOT}/x:${PLUGIN_DATA}/y:${PLUGIN_ROOT}", "--a=/p/top/x:/d/data/y:/p/top"},
+		{"${PLUGIN_ROOT}${PLUGIN_ROOT}", "/p/top/p/top"},
 		{"$PLUGIN_ROOT", "$PLUGIN_ROOT"},
 		{"${PLUGIN_ROOT_X}", "${PLUGIN_ROOT_X}"},
 		{"${PLUGIN_ROOT", "${PLUGIN_ROOT"},
 		{"${plugin_root}", "${plugin_root}"},
 		{"${HOME} %PLUGIN_ROOT% $(PLUGIN_ROOT)", "${HOME} %PLUGIN_ROOT% $(PLUGIN_ROOT)"},
-		{"$${PLUGIN_ROOT}", "$/p/root"},
-		{`\${PLUGIN_ROOT}`, `\/p/root`},
-		{"${${PLUGIN_ROOT}}", "${/p/root}"},
+		{"$${PLUGIN_ROOT}", "$/p/top"},
+		{`\${PLUGIN_ROOT}`, `\/p/top`},
+		{"${${PLUGIN_ROOT}}", "${/p/top}"},
 		{"${PLUGIN_${PLUGIN_DATA}ROOT}", "${PLUGIN_/d/dataROOT}"},
-		{"bytes \xff${PLUGIN_ROOT}\xff", "bytes \xff/p/root\xff"},
+		{"bytes \xff${PLUGIN_ROOT}\xff", "bytes \xff/p/top\xff"},
 	} {
 		if got := vars.Expand(tc.in); got != tc.want {
 			t.Errorf("Expand(%q) = %q, want %q", tc.in, got, tc.want)

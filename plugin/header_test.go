@@ -105,7 +105,7 @@ func TestReservedEnv(t *testing.T) {
 // TestOverlay: the client's variables come last, and names are compared as the
 // platform does. [E1] [E2]
 func TestOverlay(t *testing.T) {
-	vars := expand.Vars{Root: "/root/${PLUGIN_DATA}", Data: "/data"}
+	vars := expand.Vars{Root: "/top/${PLUGIN_DATA}", Data: "/data"}
 	for _, c := range []struct {
 		name    string
 		windows bool
@@ -114,7 +114,7 @@ func TestOverlay(t *testing.T) {
 	}{
 		{"nil", false, nil, nil},
 		{"values are expanded once, names never", false, map[string]string{"A": "${PLUGIN_ROOT}:${PLUGIN_DATA}:${PLUGIN_X}:$PLUGIN_ROOT:%PLUGIN_ROOT%", "${PLUGIN_ROOT}": "x"},
-			map[string]string{"A": "/root/${PLUGIN_DATA}:/data:${PLUGIN_X}:$PLUGIN_ROOT:%PLUGIN_ROOT%", "${PLUGIN_ROOT}": "x"}},
+			map[string]string{"A": "/top/${PLUGIN_DATA}:/data:${PLUGIN_X}:$PLUGIN_ROOT:%PLUGIN_ROOT%", "${PLUGIN_ROOT}": "x"}},
 		{"letters differ on Unix", false, map[string]string{"a": "1", "A": "2", "plugin_root": "x"}, map[string]string{"a": "1", "A": "2", "plugin_root": "x"}},
 		{"and do not on Windows", true, map[string]string{"Path": "1", "PATH": "2", "path": "3", "b": "4"}, map[string]string{"path": "3", "b": "4"}},
 		{"the client's win", false, map[string]string{"PLUGIN_ROOT": "x", "PLUGIN_DATA": "y"}, nil},

@@ -10,6 +10,7 @@ import (
 type progress struct {
 	out         io.Writer // nil where there is no terminal
 	start       time.Time
+	last        time.Time // of the last sign of life
 	done, total int
 	shown       bool
 }
@@ -24,7 +25,8 @@ func newProgress(out io.Writer, total int) *progress {
 
 func (p *progress) step() {
 	p.done++
-	if p.out != nil && time.Since(p.start) > time.Second {
+	if p.out != nil && time.Since(p.start) > time.Second && time.Since(p.last) > 100*time.Millisecond {
+		p.last = time.Now()
 		fmt.Fprintf(p.out, "\rinspect: %d of %d", p.done, p.total)
 		p.shown = true
 	}
