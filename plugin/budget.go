@@ -2,12 +2,14 @@ package plugin
 
 import "github.com/plugberth/plugberth/internal/strictjson"
 
-// maxFaults bounds how many values of a document are shown to a schema that can
-// only find fault with them. What is over it makes no difference to the verdict.
+// maxFaults bounds how many values are shown to a schema that can only find
+// fault with them, and how many findings a document gives.
 const maxFaults = 5_000
 
-// budget counts them. Where an allowed document has text, anything else is at
-// fault; texts cost nothing.
+// budget counts such values. Where an allowed document has text, anything else
+// is at fault; texts cost nothing. One budget serves values whose faults cost
+// the same: then the first that is shown decides, and what is over the budget
+// makes no difference to the verdict.
 type budget struct {
 	left int
 	cut  *bool // something was kept from the schema

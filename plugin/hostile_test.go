@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -354,5 +355,81 @@ func TestContextEndsMCP(t *testing.T) {
 	}
 	if _, err := plugin.Load(&endsAfter{context.Background(), 2000}, dir, plugin.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFaultsBehindManyWarnings: however much stands before that only warns, a
+// fault that decides is found, at its place, and each load says the same.
+// [M1] [M4] [M6] [L7]
+func TestFaultsBehindManyWarnings(t *testing.T) {
+	const many = 7000
+	before := map[string]string{
+		"unknown numbers":  fit(`"unknown %d":0`, many),
+		"unknown texts":    fit(`"unknown %d":""`, many),
+		"unknown objects":  fit(`"unknown %d":{}`, many),
+		"extensions":       `"extensions":{` + fit(`"n%d":0`, many) + `}`,
+		"text extensions":  `"extensions":{` + fit(`"n%d":""`, many) + `}`,
+		"unknown and both": fit(`"unknown %d":[0]`, many) + `,"extensions":{` + fit(`"n%d":""`, many) + `}`,
+	}
+	for _, fault := range []struct{ member, pointer, at string }{
+		{`"author":{"name":7}`, "/author/name", "7}"},
+		{`"author":{"age":"x"}`, "/author/age", `"age"`},
+		{`"keywords":["ok",7]`, "/keywords/1", "7]"},
+		{`"version":7`, "/version", "7"},
+		{`"license":[]`, "/license", "[]"},
+		{`"author":"x"`, "/author", `"x"`},
+	} {
+		for name, members := range before {
+			text := fill.Replace(`{@S,"name":"a",`) + members + "," + fault.member + "}"
+			var last finding.List
+			for range 2 {
+				p, err := plugin.LoadFS(context.Background(), memory(map[string]string{"plugin.json": text}), plugin.Options{})
+				var rejected *plugin.RejectedError
+				if !errors.As(err, &rejected) {
+					t.Fatalf("%s, then %s: loaded: %v", name, fault.member, p)
+				}
+				errs := rejected.Findings.AtLeast(finding.SeverityError)
+				column := strings.LastIndex(text, fault.at) + 1
+				if len(errs) != 1 || errs[0].Pointer != fault.pointer || errs[0].Line != 1 || errs[0].Column != column {
+					t.Errorf("%s, then %s: %v, want column %d", name, fault.member, errs, column)
+				}
+				if last != nil && !slices.Equal(last, rejected.Findings) {
+					t.Errorf("%s, then %s: two loads differ", name, fault.member)
+				}
+				last = rejected.Findings
+			}
+		}
+	}
+}
+
+// TestFaultsBehindManyBadServers: each entry is judged for itself, however many
+// faults the ones before it had. [C2] [C4] [L3]
+func TestFaultsBehindManyBadServers(t *testing.T) {
+	var entries, want []string
+	for i := range 12 {
+		name := "bad" + strconv.Itoa(i)
+		entries = append(entries, `"`+name+`":{"type":"stdio","command":"c","env":{`+fit(`"A%d":0`, 900)+`}}`)
+		want = append(want, name)
+	}
+	for name, members := range map[string]string{
+		"number in env": `"type":"stdio","command":"c","args":["a"],"env":{"A":"a","B":1}`,
+		"null in args":  `"type":"stdio","command":"c","env":{"A":"a"},"args":["a",null]`,
+		"unknown":       `"type":"stdio","command":"c","env":{},"args":[],"x":{"y":[1]}`,
+		"header":        `"type":"sse","url":"https://h","headers":{"A":"a","B":[]}`,
+		"text for args": `"type":"stdio","command":"c","env":{},"args":"a"`,
+	} {
+		all := append(slices.Clone(entries), `"last":{`+members+`}`, `"fine":{"type":"stdio","command":"c","args":["a"],"env":{"A":"a"},"cwd":"./"}`)
+		p := mustLoadFS(t, memory(map[string]string{"mcp.json": fill.Replace(servers(all...))}), plugin.Options{})
+		if got := p.SkippedServers(); !slices.Equal(got, append(slices.Clone(want), "last")) {
+			t.Errorf("%s: skipped %q", name, got)
+		}
+		if s := p.Server("fine"); s == nil || len(p.Servers()) != 1 {
+			t.Errorf("%s: the valid entry is gone", name)
+		}
+		if !slices.ContainsFunc(p.Findings(), func(f finding.Finding) bool {
+			return f.Subject == "last" && f.Severity == finding.SeverityError && f.Pointer != "/mcpServers/last"
+		}) {
+			t.Errorf("%s: no error tells of the last entry's fault", name)
+		}
 	}
 }

@@ -96,7 +96,7 @@ func judgeManifest(src []byte, opts Options, sheet *report.Sheet) *manifest {
 	j := manifestJudge{notes: notes{sheet: sheet}, m: &manifest{declared: map[string]bool{}}, warned: map[string]bool{}}
 	j.members(root)
 	j.schema(root)
-	if j.m.version != nil || !j.unsupported {
+	if !j.unsupported {
 		j.shape(root)
 	}
 	if j.failed {
@@ -157,12 +157,11 @@ func (j *manifestJudge) used(m strictjson.Member) {
 // ignored notes the flaws of a member that is ignored or never validated: one
 // warning of each kind a name is enough.
 func (j *manifestJudge) ignored(m strictjson.Member) {
-	duplicate, unpaired := !permitted(m.Name) && m.Duplicate, m.Unpaired
 	var twice, half *place
-	if duplicate {
+	if m.Duplicate && !permitted(m.Name) {
 		twice = &place{off: m.Offset}
 	}
-	if unpaired {
+	if m.Unpaired {
 		half = &place{off: m.Offset}
 	}
 	for f := range m.Value.Flaws() {
@@ -230,16 +229,18 @@ func (j *manifestJudge) shape(root strictjson.Value) {
 	if rules == nil {
 		rules = versions[len(versions)-1] // rejected already: this only helps the author
 	}
+	// What only warns has budgets of its own: it must not hide what decides.
 	instance := map[string]any{}
-	b := budget{left: maxFaults, cut: &j.sheet.Cut}
+	newBudget := func() *budget { return &budget{left: maxFaults, cut: &j.sheet.Cut} }
+	used, unknown := newBudget(), newBudget()
 	for m := range root.Members() {
 		switch {
 		case m.Duplicate:
 		case m.Name == "extensions":
-			instance[m.Name] = outline(m.Value, &b)
+			instance[m.Name] = outline(m.Value, newBudget())
 		case permitted(m.Name):
-			instance[m.Name] = b.instance(m.Value)
-		case b.take():
+			instance[m.Name] = used.instance(m.Value)
+		case unknown.take():
 			instance[m.Name] = nil // the name alone is at fault
 		}
 	}

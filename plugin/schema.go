@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -29,7 +31,7 @@ const (
 )
 
 // validate judges value, whose form for the validator is instance, and returns
-// one problem for each fault.
+// one problem for each fault, in document order.
 func validate(schema *jsonschema.Schema, instance any, value strictjson.Value) []problem {
 	err := schema.Validate(instance)
 	if err == nil {
@@ -39,105 +41,100 @@ func validate(schema *jsonschema.Schema, instance any, value strictjson.Value) [
 	if !errors.As(err, &ve) {
 		return []problem{{kind: wrongType, path: []string{"the document"}, value: value, offset: value.Offset(), want: "something else"}}
 	}
-	l := locator{root: value, known: map[string]*children{}}
-	l.collect(ve)
-	return l.out
-}
-
-// locator turns the validator's errors into problems.
-type locator struct {
-	root  strictjson.Value
-	known map[string]*children
-	out   []problem
-}
-
-// children are a value's members or elements, for look-ups that cost the same
-// however many there are.
-type children struct {
-	members  map[string]strictjson.Ref
-	elements []strictjson.Value
-}
-
-func (l *locator) children(pointer string, v strictjson.Value) *children {
-	c := l.known[pointer]
-	if c == nil {
-		c = &children{members: map[string]strictjson.Ref{}}
-		// Only what the budget let through can be at fault.
-		texts, others := 0, 0
-		for m := range v.Members() {
-			if m.Duplicate {
-				continue
-			}
-			count := new(int)
-			switch m.Value.Kind() {
-			case strictjson.Object, strictjson.Array:
-			case strictjson.String:
-				count = &texts
-			default:
-				count = &others
-			}
-			if *count++; *count <= maxFaults {
-				c.members[m.Name] = m.Ref()
-			}
-		}
-		for _, e := range v.Elements() {
-			if e.Kind() != strictjson.String {
-				if others++; others > maxFaults {
-					break
-				}
-			}
-			c.elements = append(c.elements, e)
-		}
-		l.known[pointer] = c
+	problems := collect(nil, ve)
+	top := &spot{}
+	for _, p := range problems {
+		top.mark(p.path)
 	}
-	return c
-}
-
-func (l *locator) find(path []string) (v strictjson.Value, pointer string) {
-	v = l.root
-	for _, token := range path {
-		c := l.children(pointer, v)
-		if v.Kind() == strictjson.Array {
-			if i, err := strconv.Atoi(token); err == nil && i < len(c.elements) {
-				v = c.elements[i]
-			}
-		} else if ref, ok := c.members[token]; ok {
-			v = v.At(ref).Value
-		}
-		pointer += strictjson.Pointer(token)
+	top.locate(value)
+	for i := range problems {
+		problems[i].place(top)
 	}
-	return v, pointer
+	// The validator goes through objects in no order.
+	slices.SortFunc(problems, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), slices.Compare(a.path, b.path))
+	})
+	return problems
 }
 
-func (l *locator) collect(ve *jsonschema.ValidationError) {
+// collect turns the validator's errors into problems that are not placed yet.
+func collect(out []problem, ve *jsonschema.ValidationError) []problem {
 	for _, cause := range ve.Causes {
-		l.collect(cause)
+		out = collect(out, cause)
 	}
 	if len(ve.Causes) > 0 {
-		return
+		return out
 	}
-	v, pointer := l.find(ve.InstanceLocation)
 	path := ve.InstanceLocation
-	below := func(name string) []string { return append(append([]string(nil), path...), name) }
+	below := func(name string) []string { return append(slices.Clone(path), name) }
 	switch k := ve.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		members := l.children(pointer, v).members
 		for _, name := range k.Properties {
-			ref, ok := members[name]
-			if !ok {
-				continue
-			}
-			m := v.At(ref)
-			l.out = append(l.out, problem{unknownMember, below(name), m.Offset, m.Value, "", pointer + strictjson.Pointer(name)})
+			out = append(out, problem{kind: unknownMember, path: below(name)})
 		}
 	case *kind.Required:
 		for _, name := range k.Missing {
-			l.out = append(l.out, problem{missingMember, below(name), v.Offset(), v, "", pointer})
+			out = append(out, problem{kind: missingMember, path: below(name)})
 		}
 	case *kind.Type:
-		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, typeInWords(k.Want), pointer})
+		out = append(out, problem{kind: wrongType, path: path, want: typeInWords(k.Want)})
 	default:
-		l.out = append(l.out, problem{wrongType, path, v.Offset(), v, "something else", pointer})
+		out = append(out, problem{kind: wrongType, path: path, want: "something else"})
+	}
+	return out
+}
+
+// spot is a place in a document that problems are about, or that leads to one.
+// All of them are found in one walk, whatever the size of what lies between.
+type spot struct {
+	value strictjson.Value
+	name  int // offset of the member's name
+	below map[string]*spot
+}
+
+func (s *spot) mark(path []string) {
+	for _, token := range path {
+		if s.below == nil {
+			s.below = map[string]*spot{}
+		}
+		if s.below[token] == nil {
+			s.below[token] = &spot{}
+		}
+		s = s.below[token]
+	}
+}
+
+func (s *spot) locate(v strictjson.Value) {
+	s.value = v
+	if len(s.below) == 0 {
+		return
+	}
+	for m := range v.Members() {
+		if next := s.below[m.Name]; next != nil && !m.Duplicate {
+			next.name = m.Offset
+			next.locate(m.Value)
+		}
+	}
+	for i, e := range v.Elements() {
+		if next := s.below[strconv.Itoa(i)]; next != nil {
+			next.locate(e)
+		}
+	}
+}
+
+// place fills in where a problem is.
+func (p *problem) place(top *spot) {
+	path := p.path
+	if p.kind == missingMember {
+		path = path[:len(path)-1] // the object that lacks it
+	}
+	s := top
+	for _, token := range path {
+		s = s.below[token]
+	}
+	p.value, p.offset, p.pointer = s.value, s.value.Offset(), strictjson.Pointer(path...)
+	if p.kind == unknownMember {
+		p.offset = s.name
 	}
 }
 

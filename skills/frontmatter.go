@@ -2,8 +2,8 @@ package skills
 
 import (
 	"bytes"
-	"unicode/utf8"
 
+	"github.com/plugberth/plugberth/internal/textpos"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
 
@@ -79,15 +79,7 @@ func (d document) check(limit int) *fault {
 	if len(d.front) > limit {
 		return refuse(finding.SkillFrontmatterTooLarge, d.start, "the frontmatter is too large: move text to the body")
 	}
-	if !utf8.Valid(d.front) {
-		off := 0
-		for off < len(d.front) {
-			r, size := utf8.DecodeRune(d.front[off:])
-			if r == utf8.RuneError && size == 1 {
-				break
-			}
-			off += size
-		}
+	if off := textpos.FirstInvalid(d.front); off >= 0 {
 		return refuse(finding.SkillInvalidEncoding, d.start+off, "this byte is not UTF-8: save the file as UTF-8")
 	}
 	// A marker at the start of what YAML calls a line ends a YAML document,

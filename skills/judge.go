@@ -9,6 +9,7 @@ import (
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/internal/strictjson"
+	"github.com/plugberth/plugberth/internal/textpos"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
 
@@ -55,12 +56,8 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 		sheet.Add(f.code, directory, f.pointer, f.off, f.message)
 		return nil
 	}
-	if !utf8.Valid(doc.body) {
-		off := len(content) - len(doc.body)
-		for r, size := utf8.DecodeRune(content[off:]); r != utf8.RuneError || size != 1; r, size = utf8.DecodeRune(content[off:]) {
-			off += size
-		}
-		sheet.Add(finding.SkillBodyEncoding, directory, "", off, "this byte of the body is not UTF-8: save the file as UTF-8")
+	if off := textpos.FirstInvalid(doc.body); off >= 0 {
+		sheet.Add(finding.SkillBodyEncoding, directory, "", len(content)-len(doc.body)+off, "this byte of the body is not UTF-8: save the file as UTF-8")
 	}
 	t, f := doc.parse(opts.Limits.Depth)
 	if f != nil {

@@ -3,7 +3,8 @@ package strictjson
 import (
 	"bytes"
 	"fmt"
-	"unicode/utf8"
+
+	"github.com/plugberth/plugberth/internal/textpos"
 )
 
 // Limits bound what Parse accepts. Zero means no bound.
@@ -38,8 +39,8 @@ func Parse(src []byte, lim Limits) (*Document, error) {
 	if uint64(len(src)) >= 1<<32-1 {
 		return nil, &Error{Reason: TooLarge, Detail: "the document is larger than 4 GiB"}
 	}
-	if !utf8.Valid(src) {
-		return nil, encodingError(src)
+	if off := textpos.FirstInvalid(src); off >= 0 {
+		return nil, encodingError(src, off)
 	}
 	// Each value and name follows one of these, or begins the document.
 	most := 1
@@ -60,15 +61,7 @@ func Parse(src []byte, lim Limits) (*Document, error) {
 	return &Document{src: src, nodes: p.nodes}, nil
 }
 
-func encodingError(src []byte) *Error {
-	off := 0
-	for off < len(src) {
-		r, size := utf8.DecodeRune(src[off:])
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		off += size
-	}
+func encodingError(src []byte, off int) *Error {
 	detail := "the file is not UTF-8"
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		detail = "the file is UTF-16, not UTF-8"

@@ -93,24 +93,6 @@ type Member struct {
 	Value     Value
 }
 
-// Ref stands for a member of a document, for indexes of large objects.
-type Ref uint32
-
-// Ref returns the member's reference.
-func (m Member) Ref() Ref { return Ref(m.Value.i - 1) }
-
-// At returns the member of v's document that ref stands for.
-func (v Value) At(ref Ref) Member {
-	n := v.d.nodes[ref]
-	return Member{
-		Name:      decode(v.d.src, n),
-		Duplicate: n.flags&flagDuplicate != 0,
-		Unpaired:  n.flags&flagSurrogate != 0,
-		Offset:    int(n.off),
-		Value:     Value{v.d, uint32(ref) + 1},
-	}
-}
-
 // Members returns an object's members in document order, duplicates included;
 // none for other kinds.
 func (v Value) Members() iter.Seq[Member] {
@@ -120,7 +102,14 @@ func (v Value) Members() iter.Seq[Member] {
 		}
 		end := v.node().next
 		for k := v.i + 1; k < end; k = v.d.nodes[k+1].next {
-			if !yield(v.At(Ref(k))) {
+			n := v.d.nodes[k]
+			if !yield(Member{
+				Name:      decode(v.d.src, n),
+				Duplicate: n.flags&flagDuplicate != 0,
+				Unpaired:  n.flags&flagSurrogate != 0,
+				Offset:    int(n.off),
+				Value:     Value{v.d, k + 1},
+			}) {
 				return
 			}
 		}

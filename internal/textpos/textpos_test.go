@@ -25,3 +25,13 @@ func TestPosition(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstInvalid(t *testing.T) {
+	for in, want := range map[string]int{
+		"": -1, "plain é記🧭\ufffd": -1, "\xff": 0, "é\x80": 2, "ab\xc3": 2, "\xed\xa0\x80": 0, "ok\xf0\x9f\x98": 2,
+	} {
+		if got := FirstInvalid([]byte(in)); got != want {
+			t.Errorf("FirstInvalid(%q) = %d, want %d", in, got, want)
+		}
+	}
+}
