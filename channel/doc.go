@@ -10,7 +10,7 @@
 //     another process, maybe next week.
 //   - [Live] waits for a user at hand up to a deadline, and then records.
 //   - [MemoryStore] is a Store for tests and for starting out. A host that
-//     must not forget implements the seven methods of Store over its database,
+//     must not forget implements the six methods of Store over its database,
 //     whose transactions are what makes them safe; the package has no store in
 //     files, which would need locks and syncs that differ by system.
 //

@@ -128,15 +128,15 @@ func (e *LimitError) AgentText() string {
 	case "Choices":
 		return fmt.Sprintf("Not taken: too many choices. A question can have %d at most.", e.Max)
 	case "Questions":
-		return fmt.Sprintf("Not asked: this run has used up its %d questions. Decide yourself, and say so in the summary.", e.Max)
+		return fmt.Sprintf("Not asked: the limit of questions for this run, %d, is used up. Decide yourself, and say so in the summary.", e.Max)
 	case "Waiting":
-		return fmt.Sprintf("Not asked: %d questions are waiting for an answer. Wait for those before you ask more.", e.Max)
+		return fmt.Sprintf("Not asked: the limit of questions that wait at the same time, %d, is used up. Wait for their answers before you ask more.", e.Max)
 	case "Subtasks":
-		return fmt.Sprintf("Not created: this run has used up its %d subtasks. Do the work yourself, or name it in the summary.", e.Max)
+		return fmt.Sprintf("Not created: the limit of subtasks for this run, %d, is used up. Do the work yourself, or name it in the summary.", e.Max)
 	case "Steps":
-		return fmt.Sprintf("Not recorded: this run has used up its %d steps of progress. Go on with the work without recording.", e.Max)
+		return fmt.Sprintf("Not recorded: the limit of progress steps for this run, %d, is used up. Go on with the work without recording.", e.Max)
 	case "ProgressPerMinute":
-		return fmt.Sprintf("Not recorded: too many steps of progress in a short time. Go on with the work and record %d a minute at most.", e.Max)
+		return fmt.Sprintf("Not recorded: too many progress steps in a short time. Go on with the work and record %d a minute at most.", e.Max)
 	}
 	return fmt.Sprintf("Not taken: over a limit of this run, which is %d.", e.Max)
 }

@@ -76,9 +76,10 @@ type inquiry struct {
 type state int
 
 const (
-	waiting  state = iota
-	answered       // the calls return the answer
-	expired        // the calls go to the fallback
+	waiting   state = iota
+	answered        // the calls return the answer
+	expired         // the calls go to the fallback
+	abandoned       // of one call: it gives up, others may wait on
 )
 
 // NewLive returns a channel that waits for the host.
@@ -115,7 +116,6 @@ func (l *Live) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	defer l.leave(a)
 	timer := time.NewTimer(time.Until(a.until))
 	defer timer.Stop()
 	select {
@@ -123,14 +123,16 @@ func (l *Live) Ask(ctx context.Context, q Question) (Answer, error) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	// An answer that the host could give is delivered, whatever else happened.
-	if l.settle(a, ctx.Err() == nil) {
+	err = ctx.Err()
+	switch l.settle(a, err) {
+	case answered: // the host was told so, even where the context ended since
 		return a.answer, nil
-	}
-	if err := ctx.Err(); err != nil {
+	case expired:
+		defer l.leave(a)
+		return l.fallback.Ask(ctx, a.question)
+	default:
 		return Answer{}, err
 	}
-	return l.fallback.Ask(ctx, a.question)
 }
 
 // join makes the caller one of those who wait for q.
@@ -173,15 +175,24 @@ func (l *Live) join(q Question) (*inquiry, error) {
 	return a, nil
 }
 
-// settle reports whether there is an answer. If there is none, the question
-// waits no longer where expire says so.
-func (l *Live) settle(a *inquiry, expire bool) (hasAnswer bool) {
+// settle returns what a call that has waited for a does now: it returns the
+// answer, goes to the fallback, or gives up where its context ended with err.
+// Unless it goes to the fallback it has left, in the same step: an answer that
+// is accepted has a call that returns it.
+func (l *Live) settle(a *inquiry, err error) state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if expire {
+	if err == nil {
 		a.expire()
 	}
-	return a.state == answered
+	does := a.state
+	if err != nil && does != answered {
+		does = abandoned
+	}
+	if does != expired {
+		l.remove(a)
+	}
+	return does
 }
 
 // expire ends the wait for a; the lock is held.
@@ -192,16 +203,19 @@ func (a *inquiry) expire() {
 	}
 }
 
-// leave ends one call's part in a. The last one takes it out.
 func (l *Live) leave(a *inquiry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.remove(a)
+}
+
+// remove takes one call off a, and the last one takes a out; the lock is held.
+func (l *Live) remove(a *inquiry) {
 	a.calls--
-	if a.calls > 0 {
-		return
+	if a.calls == 0 {
+		l.asked = slices.DeleteFunc(l.asked, func(other *inquiry) bool { return other == a })
+		close(a.left)
 	}
-	l.asked = slices.DeleteFunc(l.asked, func(other *inquiry) bool { return other == a })
-	close(a.left)
 }
 
 // wake lets every Next look again; the lock is held.
@@ -254,18 +268,18 @@ func (l *Live) Waiting() []Question {
 
 // Answer answers the question of that ID. Without an error, either a call of
 // Ask returns the answer or the fallback has it, in which case the agent gets
-// it when it asks again. Errors: those of [Buffered.Answer], and that of ctx
-// where the question is just being recorded in the fallback.
+// it when it asks again. A second answer to a question that did not reach the
+// fallback is an [ErrNoQuestion]. Errors: those of [Buffered.Answer], and that
+// of ctx where the question is just being recorded in the fallback.
 func (l *Live) Answer(ctx context.Context, questionID, text string) error {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.asked, func(a *inquiry) bool { return a.question.ID == questionID })
-	if i < 0 {
+	if i < 0 || l.asked[i].state == answered {
 		l.mu.Unlock()
 		return l.fallback.Answer(ctx, questionID, text)
 	}
 	a := l.asked[i]
-	switch a.state {
-	case waiting:
+	if a.state == waiting {
 		defer l.mu.Unlock()
 		answer, err := a.question.reply(text)
 		if err != nil {
@@ -273,12 +287,6 @@ func (l *Live) Answer(ctx context.Context, questionID, text string) error {
 		}
 		a.answer, a.state = answer, answered
 		close(a.settled)
-		return nil
-	case answered:
-		defer l.mu.Unlock()
-		if a.answer.Text != text {
-			return ErrAnswered
-		}
 		return nil
 	}
 	l.mu.Unlock()

@@ -142,8 +142,9 @@ type fanOut []*queue
 func (f fanOut) tell(e Event) {
 	e.At = now()
 	for _, q := range f {
-		e.Question, e.Progress = e.Question.clone(), e.Progress.clone()
-		q.put(e)
+		own := e
+		own.Question, own.Progress = e.Question.clone(), e.Progress.clone()
+		q.put(own)
 	}
 }
 
