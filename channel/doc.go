@@ -20,7 +20,7 @@
 //	store := new(channel.MemoryStore)
 //	buffered := channel.NewBuffered(store)
 //	parts := channel.Of(buffered)
-//	parts.Spawner = nil // this agent works alone
+//	parts.Spawner = nil // this agent spawns nothing
 //	parts = channel.Limit(parts, channel.Limits{Questions: 3})
 //	parts = channel.Observe(parts, channel.ObserveOptions{Observers: observers})
 //
@@ -28,16 +28,15 @@
 //
 // # What an agent may read
 //
-// Everything that an agent says is untrusted, and so is what it could do with
-// the host's errors. Two kinds of errors reach it: [ErrBlocked], the outcome
-// that its turn is over, and an [AgentError], whose text was written for it.
-// Those of this package are [Refusal], [PendingError] and [LimitError]. Of any
-// other error, a store's for example, a tool layer says that it failed and
+// An agent is not trusted with the host's errors. Two kinds reach it:
+// [ErrBlocked], the outcome that its turn is over, and an [AgentError], whose
+// text was written for it: [Refusal], [PendingError] and [LimitError] here. Of
+// any other error, a store's for example, a tool layer says that it failed and
 // nothing more.
 //
 // # Asking twice
 //
-// Connections break, and a client repeats a call whose response it lost. So
-// what is asked again is known again: a question by its text and choices
+// Connections break, and a client repeats a call whose response it lost. So a
+// call that comes twice is recognized: a question by its text and choices
 // ([Question.Same]), a subtask by its key.
 package channel
