@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plugberth/plugberth/fixtures"
+)
+
+// programs holds the two loaders, built once.
+var programs string
+
+func TestMain(m *testing.M) {
+	switch os.Getenv("CONFORMANCE_ADAPTER") {
+	case "":
+		os.Exit(testMain(m))
+	case "hang":
+		time.Sleep(time.Hour)
+	case "noise":
+		fmt.Println("this is no report")
+		fmt.Fprintln(os.Stderr, "I was\x1b[2J confused")
+	case "trouble":
+		fmt.Fprintln(os.Stderr, "no paper")
+		os.Exit(2)
+	case "arguments":
+		fmt.Fprintf(os.Stderr, "%q", os.Args[1:])
+		os.Exit(3)
+	}
+}
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "conformance-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	programs = filepath.Join(dir, "a b") + string(filepath.Separator) // a blank, to be quoted
+	out, err := exec.Command("go", "build", "-o", programs, "../inspect", "./naive").CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%v: %s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// built quotes the path of a program for -adapter.
+func built(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return "'" + programs + name + "'"
+}
+
+// conformance runs the program as a user does.
+func conformance(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(context.Background(), args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// judgedAs runs -json and returns the document.
+func judgedAs(t *testing.T, wantStatus int, args ...string) document {
+	t.Helper()
+	status, out, errs := conformance(t, append([]string{"-json"}, args...)...)
+	var d document
+	if err := json.Unmarshal([]byte(out), &d); err != nil || status != wantStatus || errs != "" {
+		t.Fatalf("status %d, want %d; %v; stderr %q\n%s", status, wantStatus, err, errs, out)
+	}
+	return d
+}
+
+// TestInspectPasses: our own program passes the corpus by the contract that any
+// other one is held to, judged strictly.
+func TestInspectPasses(t *testing.T) {
+	d := judgedAs(t, statusOK, "-strict", "-adapter", built("inspect")+" -json")
+	if d.Failed != 0 || d.Deviations != 0 || d.Passed == 0 || d.Passed+d.NotRun != len(fixtures.Cases()) || len(d.Cases) != len(fixtures.Cases()) {
+		t.Errorf("%d passed, %d failed, %d not run of %d", d.Passed, d.Failed, d.NotRun, len(fixtures.Cases()))
+	}
+	for _, c := range d.Cases {
+		if c.Status == fixtures.NotRun && strings.HasPrefix(c.Reason, "the report has no launch") {
+			t.Errorf("%s: %s", c.ID, c.Reason)
+		}
+	}
+	if status, out, errs := conformance(t, "-adapter", built("inspect")+" -json", "-v", "-group", "manifest,json"); status != statusOK ||
+		!strings.Contains(out, "passed     manifest/name-64-characters\n") || !strings.Contains(out, "   all ") || strings.Contains(out, "FAILED") {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
+}
+
+// TestNaiveFails: what a loader written in an afternoon lets through is seen.
+func TestNaiveFails(t *testing.T) {
+	d := judgedAs(t, statusFailed, "-timeout", "2s", "-adapter", built("naive"))
+	t.Logf("naive: %d of %d cases passed, %d not run", d.Passed, len(d.Cases), d.NotRun)
+	failed := func(id string) bool {
+		return slices.ContainsFunc(d.Cases, func(c caseEntry) bool { return c.ID == id && c.Status == fixtures.Failed })
+	}
+	for _, id := range []string{
+		"json/manifest-bytes-not-utf8",
+		"paths/skill-link-outside",
+		"launch/root-path-has-a-placeholder",
+		"limits/manifest-size-default",
+	} {
+		if can, err := fixtures.Capabilities(t.TempDir()); err != nil || id == "paths/skill-link-outside" && !can[fixtures.NeedSymlink] {
+			continue
+		}
+		if !failed(id) {
+			t.Errorf("naive passes %s", id)
+		}
+	}
+	if d.Passed == 0 {
+		t.Error("naive passes nothing, though it reads what a friendly author writes")
+	}
+}
+
+const oneCase = "manifest/name-65-characters"
+
+func TestFailureIsExplained(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONFORMANCE_ADAPTER", "noise")
+	status, out, errs := conformance(t, "-case", oneCase, "-adapter", "'"+self+"'")
+	if status != statusFailed || errs != "" {
+		t.Errorf("status %d, stderr %q", status, errs)
+	}
+	for _, want := range []string{
+		"FAILED " + oneCase + ": A plugin name of 65 characters rejects the plugin", "no report: no JSON", `it said: I was\x1b[2J confused`,
+		"M3: name has 1 to 64", "section: AP §5.5", "| One more than the bound.", "rules that a failed case is about: M3 (1 of 1)",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Error("a program's text acts on the terminal")
+	}
+}
+
+func TestAdapterThatCannotWork(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ mode, timeout, want string }{
+		{"trouble", "10s", "exit status 2; it said: no paper"},
+		{"hang", "100ms", "did not answer"},
+	} {
+		t.Run(tc.mode, func(t *testing.T) {
+			t.Setenv("CONFORMANCE_ADAPTER", tc.mode)
+			d := judgedAs(t, statusFailed, "-case", oneCase, "-timeout", tc.timeout, "-adapter", "'"+self+"'")
+			if len(d.Cases) != 1 || !strings.Contains(d.Cases[0].Reason, tc.want) {
+				t.Errorf("%+v, want a reason that says %q", d.Cases, tc.want)
+			}
+		})
+	}
+}
+
+// TestArguments: the directory stands last, and -data before it where launch
+// plans are wanted, and only there.
+func TestArguments(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONFORMANCE_ADAPTER", "arguments")
+	for _, tc := range []struct {
+		id   string
+		want []string
+	}{
+		{oneCase, []string{`["x y" "`, `root"]`}},
+		{"launch/root-path-has-a-placeholder", []string{`["x y" "-data" "`, `data-${PLUGIN_ROOT}" "`, `pkg-${PLUGIN_DATA}"]`}},
+	} {
+		d := judgedAs(t, statusFailed, "-case", tc.id, "-adapter", "'"+self+"' 'x y'")
+		for _, want := range tc.want {
+			if !strings.Contains(d.Cases[0].Reason, want) {
+				t.Errorf("%s: %q lacks %q", tc.id, d.Cases[0].Reason, want)
+			}
+		}
+	}
+}
+
+func TestDeviations(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deviations.txt")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# known\n\njson/manifest-bytes-not-utf8   encoding/json replaces such bytes\n")
+	d := judgedAs(t, statusOK, "-deviations", file, "-case", "json/manifest-bytes-not-utf8,"+oneCase, "-adapter", built("naive"))
+	if d.Deviations != 1 || d.Passed != 1 || !slices.ContainsFunc(d.Cases, func(c caseEntry) bool {
+		return c.Status == fixtures.Deviates && c.Reason == "encoding/json replaces such bytes"
+	}) {
+		t.Errorf("%+v", d)
+	}
+	d = judgedAs(t, statusFailed, "-deviations", file, "-group", "json", "-strict", "-adapter", built("inspect")+" -json")
+	if d.Failed != 1 || !slices.ContainsFunc(d.Cases, func(c caseEntry) bool {
+		return strings.Contains(c.Reason, "no longer happens")
+	}) {
+		t.Errorf("a deviation that does not happen: %+v", d)
+	}
+	for _, text := range []string{"json/none because\n", "json/manifest-bytes-not-utf8\n"} {
+		write(text)
+		if status, _, errs := conformance(t, "-deviations", file, "-adapter", built("naive")); status != statusTrouble || !strings.Contains(errs, "deviat") {
+			t.Errorf("%q: status %d, stderr %q", text, status, errs)
+		}
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	status, _, errs := conformance(t, "-junit", file, "-case", "json/manifest-bytes-not-utf8,mcp/sse-unsupported,"+oneCase, "-adapter", built("naive"))
+	if status != statusFailed || errs != "" {
+		t.Fatalf("status %d, stderr %q", status, errs)
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc testSuites
+	if err := xml.Unmarshal(src, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Suites) != 3 {
+		t.Fatalf("%d suites:\n%s", len(doc.Suites), src)
+	}
+	for i, want := range []string{"manifest 1 0 0 manifest.M3/name-65-characters", "json 1 1 0 json.J4/manifest-bytes-not-utf8", "mcp 1 0 1 mcp.C9/sse-unsupported"} {
+		s := doc.Suites[i]
+		if got := fmt.Sprintf("%s %d %d %d %s/%s", s.Name, s.Tests, s.Failures, s.Skipped, s.Cases[0].Class, s.Cases[0].Name); got != want {
+			t.Errorf("suite %q, want %q", got, want)
+		}
+	}
+	if f := doc.Suites[1].Cases[0].Failure; f == nil || !strings.Contains(f.Text, "U+FFFD") || f.Message == "" {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+func TestExtract(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	status, out, errs := conformance(t, "-extract", dir)
+	if status != statusOK || errs != "" || !strings.Contains(out, " cases are in ") {
+		t.Fatalf("status %d:\n%s%s", status, out, errs)
+	}
+	written := 0
+	for _, c := range fixtures.Cases() {
+		if strings.Contains(out, "left out "+c.ID+":") {
+			continue
+		}
+		written++
+		base := filepath.Join(dir, filepath.FromSlash(c.ID))
+		src, err := os.ReadFile(filepath.Join(base, "case.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var meta about
+		if err := json.Unmarshal(src, &meta); err != nil || meta.ID != c.ID || meta.Title != c.Title || meta.Launches != c.Launches() {
+			t.Errorf("%s: %s, %v", c.ID, src, err)
+		}
+		if info, err := os.Stat(filepath.Join(base, meta.Root)); err != nil || !info.IsDir() {
+			t.Errorf("%s: no plugin root: %v", c.ID, err)
+		}
+		expected, err := os.ReadFile(filepath.Join(base, "expected.json"))
+		if err != nil || !bytes.Equal(expected, c.Expected()) || !json.Valid(expected) {
+			t.Errorf("%s: expected.json: %v\n%s", c.ID, err, expected)
+		}
+	}
+	if written == 0 {
+		t.Error("nothing was written")
+	}
+	if status, _, errs := conformance(t, "-extract", dir); status != statusTrouble || !strings.Contains(errs, "not empty") {
+		t.Errorf("into a directory that is not empty: status %d, stderr %q", status, errs)
+	}
+	one := filepath.Join(t.TempDir(), "one")
+	if status, out, _ := conformance(t, "-extract", one, "-rule", "M3", "-group", "manifest", "-case", oneCase); status != statusOK || !strings.HasPrefix(out, "1 cases") {
+		t.Errorf("one case: status %d: %s", status, out)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"nothing", nil, "usage:"},
+		{"both", []string{"-adapter", "x", "-extract", "y"}, "give either"},
+		{"words left over", []string{"-adapter", "inspect", "-json", "more"}, `"more" is left over`},
+		{"a flag that is not there", []string{"-fast"}, "-fast"},
+		{"a program that is not there", []string{"-adapter", "/no/such/program"}, "cannot be run"},
+		{"an empty program", []string{"-adapter", " "}, "cannot be split"},
+		{"an open quote", []string{"-adapter", "'x"}, "single quote"},
+		{"a rule that is not there", []string{"-adapter", "x", "-rule", "Z1"}, `no rule "Z1"`},
+		{"a group that is not there", []string{"-adapter", "x", "-group", "z"}, `no group "z"`},
+		{"a case that is not there", []string{"-adapter", "x", "-case", "z"}, `no case "z"`},
+		{"a selection of nothing", []string{"-adapter", "x", "-rule", "M3", "-group", "launch", "-case", oneCase}, "chooses no case"},
+		{"no time", []string{"-adapter", "x", "-timeout", "0s"}, "greater than 0"},
+		{"deviations that cannot be read", []string{"-adapter", "x", "-deviations", "/no/such/file"}, "/no/such/file"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, out, errs := conformance(t, tc.args...)
+			if status != statusTrouble || out != "" || !strings.Contains(errs, tc.want) {
+				t.Errorf("status %d, stdout %q, stderr %q; want one that says %q", status, out, errs, tc.want)
+			}
+		})
+	}
+	if status, _, errs := conformance(t, "-help"); status != statusOK || !strings.Contains(errs, "usage:") {
+		t.Errorf("-help: status %d, stderr %q", status, errs)
+	}
+	file := filepath.Join(t.TempDir(), "no", "junit.xml")
+	if status, _, _ := conformance(t, "-case", oneCase, "-junit", file, "-adapter", built("naive")); status != statusTrouble {
+		t.Errorf("a file that cannot be written: status %d", status)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, errs bytes.Buffer
+	if status := run(ctx, []string{"-adapter", built("naive")}, &out, &errs); status != statusTrouble || out.String() != "" {
+		t.Errorf("status %d, stdout %q, stderr %q", status, out.String(), errs.String())
+	}
+}
