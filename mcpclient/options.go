@@ -88,6 +88,10 @@ type Handlers struct {
 	Sample func(ctx context.Context, id ServerID, req *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 	// Roots names the directories that a server may work in.
 	Roots func(ctx context.Context, id ServerID) ([]*mcp.Root, error)
+	// Notification hears what a server announces of prompts, resources and its
+	// own log, by the protocol's method. It must not block: a session has one
+	// goroutine for its notifications. Text in it is the server's, as it came.
+	Notification func(id ServerID, method string, params mcp.Params)
 }
 
 // Credentials are what a host gives for one server. They are masked when they
