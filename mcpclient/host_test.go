@@ -697,6 +697,8 @@ func TestOutputSchema(t *testing.T) { // [R11]
 
 func TestProgress(t *testing.T) { // [R11]
 	var m memory
+	seen := make(chan Progress)
+	var got []Progress
 	m.set("s", func(context.Context) (*mcp.Server, error) {
 		srv := newEcho()
 		srv.AddTool(&mcp.Tool{Name: "t", InputSchema: anyObject}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -706,6 +708,7 @@ func TestProgress(t *testing.T) { // [R11]
 				if err != nil {
 					return nil, err
 				}
+				got = append(got, <-seen)
 			}
 			return &mcp.CallToolResult{}, nil
 		})
@@ -718,17 +721,16 @@ func TestProgress(t *testing.T) { // [R11]
 	if err := h.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var got []Progress
-	if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{Progress: func(p Progress) { got = append(got, p) }}); err != nil {
+	if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{Progress: func(p Progress) { seen <- p }}); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) == 0 || got[len(got)-1] != (Progress{Done: 2, Total: 3, Message: "step[1m"}) {
-		t.Errorf("got %v", got)
-	}
-	for i := 1; i < len(got); i++ {
-		if got[i].Done <= got[i-1].Done {
-			t.Errorf("out of order: %v", got)
+	for i, p := range got {
+		if p != (Progress{Done: float64(i), Total: 3, Message: "step[1m"}) {
+			t.Errorf("progress %d: %v", i, p)
 		}
+	}
+	if len(got) != 3 {
+		t.Errorf("got %v", got)
 	}
 }
 
