@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -248,23 +249,23 @@ func (g *guard) reachable(o origin) error {
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !g.enter() {
 		closeBody(req)
-		return nil, &remoteError{kind: ErrClosed, text: "the link to the server is closed"}
+		return nil, &remoteError{kind: ErrClosed, text: "the link to the server is closed", unsent: req.Response == nil}
 	}
 	defer g.busy.Done()
 
 	to, err := originOf(req.URL)
 	if err != nil {
 		closeBody(req)
-		return nil, refused("the server leads to a URL that cannot be used: %v", err)
+		return nil, unsent(req, refused("the server leads to a URL that cannot be used: %v", err))
 	}
 	if err := g.reachable(to); err != nil {
 		closeBody(req)
-		return nil, refused("the server leads to %s: %v", printable.Quote(to.String()), err)
+		return nil, unsent(req, refused("the server leads to %s: %v", printable.Quote(to.String()), err))
 	}
 	if g.proxied {
 		if err := g.egress.judgeUndialed(to.host); err != nil {
 			closeBody(req)
-			return nil, err
+			return nil, unsent(req, err)
 		}
 	}
 
@@ -340,20 +341,26 @@ func (x *exchange) send() (*http.Response, error) {
 	if x.g.ctx.Err() != nil {
 		return nil, &remoteError{kind: ErrClosed, text: "the link to the server is closed", cause: err}
 	}
-	if known(err) != nil {
-		return nil, err
+	if k := known(err); k != nil {
+		return nil, unsent(x.req, k) // the egress policy
 	}
-	// net/http has no types for these two, of HTTP/1 and HTTP/2.
-	if text := err.Error(); strings.Contains(text, "response headers exceeded") || strings.Contains(text, "response header list larger") {
+	// net/http has no types for these: headers that are too large in HTTP/1, in
+	// HTTP/2, and so large there that the connection is given up.
+	switch text := err.Error(); {
+	case strings.Contains(text, "response headers exceeded"), strings.Contains(text, "response header list larger"):
 		return nil, exceeded("the server's response has more than %d bytes of headers", x.g.limits.Header)
+	case strings.Contains(text, "connection error: PROTOCOL_ERROR"), strings.Contains(text, "connection error: COMPRESSION_ERROR"):
+		return nil, &remoteError{kind: ErrServer, cause: err, fatal: x.g.legacy,
+			text: fmt.Sprintf("the server broke HTTP/2, or its response has more than %d bytes of headers", x.g.limits.Header)}
 	}
+	out := &remoteError{kind: ErrServer, text: x.to.String() + " does not answer: ", cause: err, fatal: x.g.legacy}
 	var opErr *net.OpError
-	what := "does not answer"
-	if errors.As(err, &opErr) && opErr.Op == "dial" {
-		what = "cannot be reached"
+	if errors.As(err, &opErr) && (opErr.Op == "dial" || opErr.Op == "proxyconnect") {
+		out.text = x.to.String() + " cannot be reached: "
+		_ = unsent(x.req, out)
 	}
-	return nil, &remoteError{kind: ErrServer, text: x.to.String() + " " + what + ": " + printable.Escape(err.Error()), cause: err,
-		fatal: x.g.legacy}
+	out.text += printable.Escape(err.Error())
+	return nil, out
 }
 
 // admit bounds a response and decides what the SDK sees of it. It has closed
@@ -479,7 +486,7 @@ func (x *exchange) streamBroke(err error) {
 	}
 	x.g.log.Warn("event stream of the server ended", "reason", err)
 	x.g.setReason(err)
-	if x.isStandalone() {
+	if x.out.Method == http.MethodGet && x.isStandalone() {
 		x.g.streamTooLarge.Store(true)
 		return
 	}
@@ -565,7 +572,7 @@ func (g *guard) explain(err error, s *secrets) error {
 // saysNothing reports whether an error of the SDK says no more than that the
 // connection or a stream ended. The SDK wraps no cause in them.
 func saysNothing(err error) bool {
-	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, io.EOF) {
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
 	text := err.Error()

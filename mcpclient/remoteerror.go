@@ -52,6 +52,8 @@ type remoteError struct {
 	// fatal means that the SDK should give up the session, and not this request
 	// only.
 	fatal bool
+	// unsent means that the request has certainly not reached the server.
+	unsent bool
 }
 
 func (e *remoteError) Error() string { return "mcpclient: " + e.text }
@@ -72,6 +74,21 @@ func isRejected(target error) bool {
 	const rejected = -32005
 	t, ok := target.(*jsonrpc.Error)
 	return ok && t.Code == rejected
+}
+
+// unsent marks an error of ours as one of a request that was not sent. One that
+// was redirected has reached who redirected it.
+func unsent(req *http.Request, err error) error {
+	if r, ok := err.(*remoteError); ok {
+		r.unsent = req.Response == nil
+	}
+	return err
+}
+
+// isUnsent reports whether a request has certainly not reached the server.
+func isUnsent(err error) bool {
+	r := (*remoteError)(nil)
+	return errors.As(err, &r) && r.unsent
 }
 
 func refused(format string, args ...any) error {
@@ -124,6 +141,10 @@ func (e *shownError) As(target any) bool {
 	case *(*url.Error):
 		*t = &url.Error{Op: (*t).Op, URL: cleanURLs((*t).URL), Err: errors.New(e.text)}
 	case *(*jsonrpc.Error):
+		if isRejected(*t) {
+			*t = nil
+			return false // the SDK's own mark, and no answer of the server
+		}
 		wire := **t
 		wire.Message = e.secrets.hide(wire.Message)
 		wire.Data = []byte(e.secrets.hide(string(wire.Data)))

@@ -33,7 +33,7 @@ func (x *exchange) openStream() (*http.Response, error) {
 	if g.streamTooLarge.Load() && x.isStandalone() {
 		return x.silent(), nil
 	}
-	first := g.streamed.CompareAndSwap(false, true)
+	first := x.out.Header.Get("Last-Event-Id") == "" && x.isStandalone() && g.streamed.CompareAndSwap(false, true)
 	if err := g.opens.Wait(x.out.Context()); err != nil {
 		if ctxErr := x.req.Context().Err(); ctxErr != nil {
 			return nil, ctxErr
