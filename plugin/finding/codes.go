@@ -130,6 +130,7 @@ const (
 	ServerHeaderName           Code = "server-header-name"           // a header name is no HTTP field name
 	ServerHeaderValue          Code = "server-header-value"          // a header value is no HTTP field value
 	ServerHeaderDuplicate      Code = "server-header-duplicate"      // two header names differ in letter case only
+	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
 )
@@ -493,6 +494,9 @@ var table = []Info{
 	{ServerHeaderDuplicate, SeverityError, BoundaryServer, LayerSpec, "AP §7.2.1",
 		"two header names differ in letter case only",
 		"Remove one of the two."},
+	{ServerHeaderIgnored, SeverityWarning, BoundaryField, LayerSpec, "AP §7.2.1",
+		"a header is one that HTTP or MCP generates; it is ignored",
+		"Remove the header; the client sets it where it is needed."},
 	{ServerTransportUnsupported, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the host does not support the transport of the entry",
 		"Nothing; the entry is valid."},
