@@ -106,6 +106,10 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	if err != nil {
 		return nil, err
 	}
+	oauth := &authorizer{host: creds.OAuth}
+	if creds.OAuth != nil {
+		creds.OAuth = oauth
+	}
 	var first error
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
@@ -118,7 +122,7 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 		if ctx.Err() != nil {
 			break
 		}
-		if i == 0 && !againOlder(srv.Type(), err) {
+		if i == 0 && (oauth.failed.Load() || !againOlder(srv.Type(), err)) {
 			break
 		}
 	}
