@@ -62,7 +62,7 @@ func newDialer(opts Options) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dialer{opts: opts, consents: newConsents(opts.Consent)}
+	d := &dialer{opts: opts, consents: &consents{}}
 	d.open = d.openLink
 	return d, nil
 }

@@ -172,6 +172,7 @@ func (h *Host) Remove(instance plugin.Instance) {
 	h.mu.Unlock()
 	h.rebuild()
 	closeServers(old.servers)
+	h.dialer.consents.forget(instance)
 	h.rebuild()
 }
 
@@ -268,7 +269,7 @@ func (h *Host) Refresh(ctx context.Context) error {
 	if closed {
 		return ErrClosed
 	}
-	h.dialer.consents.forget()
+	h.dialer.consents.forgetRefusals()
 	var wg sync.WaitGroup
 	for _, s := range list {
 		if s.conf.Status() != plugin.ServerEnabled {

@@ -133,6 +133,7 @@ const (
 	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
+	ServerEnvLoadsCode         Code = "server-env-loads-code"        // env sets a variable that makes programs load code; reported when consent is asked for
 )
 
 // Info is what the table says of a code.
@@ -503,6 +504,9 @@ var table = []Info{
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
+	{ServerEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
+		"env sets a variable that makes programs load code; reported when consent is asked for",
+		"Look at the value before you allow the server."},
 }
 
 var byCode = func() map[Code]int {
