@@ -73,9 +73,11 @@ type guard struct {
 	busy        sync.WaitGroup // requests until their headers are there; added to under mu
 	session     string         // the server's id of the session
 	sessionFrom origin         // who gave it
+	token       string         // what the SDK's OAuth handler last authorized with
 	reason      error          // why the connection is about to end, as far as it is known here
 
 	unauthorized   atomic.Pointer[UnauthorizedError] // the last that the SDK's OAuth handler was given
+	wait           time.Duration                     // streamWait; less in tests
 	streamed       atomic.Bool                       // the event stream was asked for
 	streamFailed   atomic.Int32                      // times in a row
 	streamTooLarge atomic.Bool                       // the event stream broke a limit and is not opened again
@@ -87,7 +89,7 @@ func newGuard(own origin, opts *Options) *guard {
 	g := &guard{
 		own: own, egress: opts.Egress, proxied: opts.Proxy != nil, limits: opts.Limits,
 		log: opts.Logger, lost: make(chan struct{}),
-		opens: rate.NewLimiter(streamsPerSecond, streamsAtOnce),
+		opens: rate.NewLimiter(streamsPerSecond, streamsAtOnce), wait: streamWait,
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -99,8 +101,19 @@ func newGuard(own origin, opts *Options) *guard {
 	if opts.TLS != nil {
 		tlsConfig = opts.TLS.Clone()
 	}
+	var proxy func(*http.Request) (*url.URL, error)
+	if opts.Proxy != nil {
+		proxy = func(req *http.Request) (u *url.URL, err error) {
+			defer func() {
+				if recover() != nil {
+					u, err = nil, errPanicked
+				}
+			}()
+			return opts.Proxy(req)
+		}
+	}
 	g.base = &http.Transport{
-		Proxy:                  opts.Proxy,
+		Proxy:                  proxy,
 		DialContext:            g.dial,
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -302,6 +315,11 @@ func (g *guard) setHeaders(out *http.Request, to origin) {
 		h.Set("Accept-Encoding", "gzip")
 	}
 	if to == g.own {
+		if token := h.Get("Authorization"); token != "" {
+			g.mu.Lock()
+			g.token = token
+			g.mu.Unlock()
+		}
 		addFixed(h, g.fixed)
 		if h.Get("Idempotency-Key") != "" || h.Get("X-Idempotency-Key") != "" {
 			// http.Transport would send a request with one of them twice.
@@ -548,13 +566,15 @@ func (g *guard) explain(err error, s *secrets) error {
 		return nil
 	}
 	g.mu.Lock()
-	reason, session := g.reason, g.session
+	reason := g.reason
+	s = s.with(g.session, g.token)
 	g.mu.Unlock()
 	switch text := err.Error(); {
 	case known(err) != nil:
 		reason = nil
 	case isAnswer(err):
-		if !s.in(text) {
+		wire := (*jsonrpc.Error)(nil)
+		if !s.in(text) && errors.As(err, &wire) && !s.in(string(wire.Data)) {
 			return err
 		}
 		reason = nil
@@ -566,7 +586,7 @@ func (g *guard) explain(err error, s *secrets) error {
 	case !saysNothing(err):
 		reason = nil
 	}
-	return s.with(session).show(err, reason)
+	return s.show(err, reason)
 }
 
 // saysNothing reports whether an error of the SDK says no more than that the

@@ -125,10 +125,15 @@ func mustConnect(t *testing.T, l *remoteLink, opts *mcp.ClientOptions) *mcp.Clie
 	return cs
 }
 
-// callEcho calls the tool echo as a session does, within two seconds.
+// callEcho calls the tool echo as a session does.
 func callEcho(t *testing.T, l *remoteLink, cs *mcp.ClientSession, text string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	return callEchoFor(t, l, cs, text, 5*time.Second)
+}
+
+func callEchoFor(t *testing.T, l *remoteLink, cs *mcp.ClientSession, text string, wait time.Duration) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	ctx, end := abortable(ctx)
 	defer end()

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"slices"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -395,6 +395,7 @@ func TestStreamHeaders(t *testing.T) {
 				}
 			})
 			l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, srv.URL, nil), remoteOptions(), Credentials{})
+			l.guard.wait = 200 * time.Millisecond
 			changed := make(chan struct{}, 1)
 			start := time.Now()
 			cs := mustConnect(t, l, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
@@ -511,14 +512,14 @@ func TestBreachEndsTheCall(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 			}
 		}, context.DeadlineExceeded},
-		{"400", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 400) }, ErrServer},
-		{"401", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 401) }, ErrServer},
-		{"403", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 403) }, ErrServer},
-		{"409", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 409) }, ErrServer},
-		{"413", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 413) }, ErrServer},
-		{"429", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 429) }, ErrServer},
-		{"503", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 503) }, ErrServer},
-		{"redirect abroad", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://server.example/", 307) }, ErrNotAllowed},
+		{"400", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusBadRequest) }, ErrServer},
+		{"401", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }, ErrServer},
+		{"403", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) }, ErrServer},
+		{"409", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusConflict) }, ErrServer},
+		{"413", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusRequestEntityTooLarge) }, ErrServer},
+		{"429", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusTooManyRequests) }, ErrServer},
+		{"503", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, ErrServer},
+		{"redirect abroad", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://server.example/", http.StatusTemporaryRedirect) }, ErrNotAllowed},
 		{"connection reset", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, ErrServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -543,7 +544,11 @@ func TestBreachEndsTheCall(t *testing.T) {
 			opts.Limits.Body, opts.Limits.Event = 1<<20, 1<<20
 			l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, srv.URL+"/?key=query-secret", packageHeaders), opts, Credentials{Headers: hostHeaders})
 			cs := mustConnect(t, l, nil)
-			_, err := callEcho(t, l, cs, "attack")
+			wait := 5 * time.Second
+			if tt.want == context.DeadlineExceeded {
+				wait = 300 * time.Millisecond
+			}
+			_, err := callEchoFor(t, l, cs, "attack", wait)
 			if !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
@@ -939,7 +944,9 @@ func TestOAuth(t *testing.T) {
 // TestExplain: errors keep what can be matched, and lose what may not be shown.
 // [R8]
 func TestExplain(t *testing.T) {
-	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", packageHeaders), remoteOptions(), Credentials{Headers: hostHeaders})
+	opts := remoteOptions()
+	opts.Egress = &Egress{}
+	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", packageHeaders), opts, Credentials{Headers: hostHeaders})
 	l.guard.session = "session-1234567890"
 	if l.explain(nil) != nil {
 		t.Error("nil has an explanation")
@@ -954,6 +961,10 @@ func TestExplain(t *testing.T) {
 		t.Fatal(echo)
 	}
 	noSecrets(t, "an answer", echo.Error()+wire.Message+string(wire.Data))
+
+	_, _ = ask(t, l, "POST", "https://server.example/mcp?key=query-secret", "", map[string]string{"Authorization": "Bearer generated-token"})
+	token := l.explain(fmt.Errorf("calling: %w", &jsonrpc.Error{Code: 1, Message: "generated-token is no good"}))
+	noSecrets(t, "an answer", token.Error())
 
 	for _, err := range []error{
 		fmt.Errorf("standalone SSE request failed (session ID: session-1234567890): %w", io.EOF),
@@ -979,7 +990,30 @@ func TestExplain(t *testing.T) {
 	if errors.As(marked, &wire) || !errors.Is(marked, ErrNotAllowed) {
 		t.Errorf("%v", marked)
 	}
-	if !slices.Contains([]bool{isUnsent(err)}, true) {
-		t.Error("a refused address was sent to")
+	if !isUnsent(err) {
+		t.Error("it does not say that nothing was sent")
+	}
+}
+
+// TestHostPanics: a function of the host that panics refuses, and nothing else
+// happens. [R7]
+func TestHostPanics(t *testing.T) {
+	srv := serve(t, http.RedirectHandler("http://localhost:1/", http.StatusTemporaryRedirect))
+	for name, set := range map[string]struct {
+		set  func(*Options)
+		want error
+	}{
+		"Check":   {func(o *Options) { o.Egress.Check = func(context.Context, string, netip.AddrPort) error { panic("x") } }, ErrNotAllowed},
+		"Origins": {func(o *Options) { o.Origins = func(ServerID, string) bool { panic("x") } }, ErrNotAllowed},
+		"Proxy":   {func(o *Options) { o.Proxy = func(*http.Request) (*url.URL, error) { panic("x") } }, ErrServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := remoteOptions()
+			set.set(opts)
+			l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, srv.URL, nil), opts, Credentials{})
+			if _, err := ask(t, l, "POST", srv.URL, "{}", nil); !errors.Is(err, set.want) {
+				t.Error(err)
+			}
+		})
 	}
 }

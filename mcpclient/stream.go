@@ -139,7 +139,7 @@ func (x *exchange) firstStream() (*http.Response, error) {
 		}
 		found <- resp
 	}()
-	timer := time.NewTimer(streamWait)
+	timer := time.NewTimer(g.wait)
 	defer timer.Stop()
 	select {
 	case resp, ok := <-found:
