@@ -148,7 +148,11 @@ func (b *guardedBody) Close() error {
 
 // mediaType returns the type of a response's content, in lower case, or "".
 func mediaType(resp *http.Response) string {
-	t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	value := resp.Header.Get("Content-Type")
+	if value == "application/json" || value == "text/event-stream" {
+		return value // nearly always
+	}
+	t, _, err := mime.ParseMediaType(value)
 	if err != nil {
 		return ""
 	}

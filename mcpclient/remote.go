@@ -55,6 +55,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	}
 
 	g := newGuard(own, opts)
+	g.ownURL = u
 	g.log = g.log.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
 	g.legacy = srv.Type() == plugin.TransportSSE
 	g.oauth = creds.OAuth != nil && !g.legacy

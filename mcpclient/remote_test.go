@@ -519,7 +519,9 @@ func TestBreachEndsTheCall(t *testing.T) {
 		{"413", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusRequestEntityTooLarge) }, ErrServer},
 		{"429", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusTooManyRequests) }, ErrServer},
 		{"503", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, ErrServer},
-		{"redirect abroad", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://server.example/", http.StatusTemporaryRedirect) }, ErrNotAllowed},
+		{"redirect abroad", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://server.example/", http.StatusTemporaryRedirect)
+		}, ErrNotAllowed},
 		{"connection reset", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, ErrServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -643,6 +645,22 @@ func TestStreamGone(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a number that no header can hold", func(t *testing.T) {
+		srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if len(r.Header["Last-Event-Id"]) != 0 || len(r.Header["X-Injected"]) != 0 {
+				t.Errorf("%v", r.Header)
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+		}))
+		l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, srv.URL, nil), remoteOptions(), Credentials{})
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", srv.URL, nil)
+		req.Header.Set("Last-Event-ID", "1\rX-Injected: yes")
+		resp, err := l.guard.client().Do(req)
+		if err != nil || !isEventStream(resp) {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	})
 	t.Run("404", func(t *testing.T) {
 		status.Store(404)
 		l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, srv.URL, nil), remoteOptions(), Credentials{})
@@ -684,6 +702,9 @@ func TestSessionLost(t *testing.T) {
 			}
 			noSecrets(t, "the error", err.Error())
 			<-l.done()
+			if err := l.explain(errors.New("the server is gone")); !errors.Is(err, mcp.ErrSessionMissing) {
+				t.Error(err)
+			}
 			_, err = callEcho(t, l, cs, "x")
 			if !errors.Is(err, mcp.ErrSessionMissing) || !errors.Is(err, ErrServer) {
 				t.Errorf("again: %v", err)
@@ -708,6 +729,9 @@ func TestLegacyBreach(t *testing.T) {
 		t.Error(err)
 	}
 	<-l.done()
+	if err := l.explain(errors.New("the server is gone")); !errors.Is(err, ErrLimit) {
+		t.Error(err)
+	}
 
 	t.Run("a refused POST", func(t *testing.T) {
 		var refuse atomic.Bool
