@@ -31,7 +31,7 @@ func TestRemoteSession(t *testing.T) {
 	noLeaks(t)
 	for _, typ := range []plugin.Transport{plugin.TransportStreamableHTTP, plugin.TransportSSE} {
 		t.Run(string(typ), func(t *testing.T) {
-			s := echoServer()
+			s := echoServer(t)
 			var h http.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
 			if typ == plugin.TransportSSE {
 				h = mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
@@ -166,7 +166,7 @@ func TestDialEndsWithLink(t *testing.T) {
 // hangs. [R3]
 func TestLegacyOutlivesConnect(t *testing.T) {
 	noLeaks(t)
-	s := echoServer()
+	s := echoServer(t)
 	srv := serve(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	l := linkTo(t, remoteServer(t, plugin.TransportSSE, srv.URL, nil), remoteOptions(), Credentials{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -717,7 +717,7 @@ func TestSessionLost(t *testing.T) {
 // ends it, and the error of a call says why. [R9]
 func TestLegacyBreach(t *testing.T) {
 	noLeaks(t)
-	s := echoServer()
+	s := echoServer(t)
 	h := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
 	srv := serve(t, h)
 	opts := remoteOptions()
