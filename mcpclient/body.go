@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -24,7 +25,7 @@ func (p *pacedReader) Read(b []byte) (int, error) {
 		b = b[:p.l.Burst()]
 	}
 	n, err := p.r.Read(b)
-	if n > 0 {
+	if n > 0 && !p.l.AllowN(time.Now(), n) {
 		if wait := p.l.WaitN(p.ctx, n); wait != nil && err == nil {
 			if err = p.ctx.Err(); err == nil {
 				err = exceeded("the server sent more than %.0f bytes a second, which takes longer than the request may", float64(p.l.Limit()))
@@ -76,9 +77,9 @@ func (e *eventReader) Read(b []byte) (int, error) {
 		end := bytes.IndexByte(rest, '\n')
 		line := rest
 		if end >= 0 {
-			line = rest[:end]
+			line = rest[:end+1]
 		}
-		if e.event += len(line); len(bytes.TrimRight(line, "\r")) > 0 {
+		if e.event += len(line); len(bytes.TrimRight(line, "\r\n")) > 0 {
 			e.inLine = true
 		}
 		if e.event > e.max {
@@ -147,7 +148,11 @@ func (b *guardedBody) Close() error {
 
 // mediaType returns the type of a response's content, in lower case, or "".
 func mediaType(resp *http.Response) string {
-	t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	value := resp.Header.Get("Content-Type")
+	if value == "application/json" || value == "text/event-stream" {
+		return value // nearly always
+	}
+	t, _, err := mime.ParseMediaType(value)
 	if err != nil {
 		return ""
 	}

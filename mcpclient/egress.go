@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -189,11 +190,8 @@ func (e *Egress) dial(ctx context.Context, network, address string) (net.Conn, e
 			if err := e.judge(host, ap.Addr()); err != nil {
 				return err
 			}
-			if e.Check == nil {
-				return nil
-			}
-			if err := e.Check(ctx, host, ap); err != nil {
-				return &remoteError{kind: ErrNotAllowed, text: fmt.Sprintf("egress policy: %s of host %s is refused by the host: %s",
+			if err := e.check(ctx, host, ap); err != nil {
+				return &remoteError{kind: ErrNotAllowed, text: fmt.Sprintf("egress policy: %s of host %s is refused: %s",
 					ap, printable.Quote(host), printable.Escape(err.Error())), cause: err}
 			}
 			return nil
@@ -201,3 +199,18 @@ func (e *Egress) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	return d.DialContext(ctx, network, address)
 }
+
+// check asks the host. One that panics refuses.
+func (e *Egress) check(ctx context.Context, host string, addr netip.AddrPort) (err error) {
+	if e.Check == nil {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			err = errPanicked
+		}
+	}()
+	return e.Check(ctx, host, addr)
+}
+
+var errPanicked = errors.New("the host's function panicked")

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,15 +46,17 @@ const (
 // origin and to those that the host authorizes, only the first gets headers and
 // credentials, and what comes back is bounded.
 type guard struct {
-	own     origin
-	legacy  bool // the transport is sse
-	oauth   bool // the SDK has a handler for 401 and 403
-	fixed   http.Header
-	allowed func(origin string) bool // nil refuses
-	egress  *Egress
-	proxied bool
-	limits  Limits
-	log     *slog.Logger
+	own                 origin
+	ownURL              *url.URL // the server is configured with; nil is none
+	legacy              bool     // the transport is sse
+	oauth               bool     // the SDK has a handler for 401 and 403
+	fixed               http.Header
+	allowed             func(origin string) bool // nil refuses
+	egress              *Egress
+	proxied             bool
+	limits              Limits
+	overBody, overEvent error // of what breaks them
+	log                 *slog.Logger
 
 	base  *http.Transport
 	conns connections
@@ -73,9 +74,11 @@ type guard struct {
 	busy        sync.WaitGroup // requests until their headers are there; added to under mu
 	session     string         // the server's id of the session
 	sessionFrom origin         // who gave it
+	token       string         // what the SDK's OAuth handler last authorized with
 	reason      error          // why the connection is about to end, as far as it is known here
 
 	unauthorized   atomic.Pointer[UnauthorizedError] // the last that the SDK's OAuth handler was given
+	wait           time.Duration                     // streamWait; less in tests
 	streamed       atomic.Bool                       // the event stream was asked for
 	streamFailed   atomic.Int32                      // times in a row
 	streamTooLarge atomic.Bool                       // the event stream broke a limit and is not opened again
@@ -87,11 +90,13 @@ func newGuard(own origin, opts *Options) *guard {
 	g := &guard{
 		own: own, egress: opts.Egress, proxied: opts.Proxy != nil, limits: opts.Limits,
 		log: opts.Logger, lost: make(chan struct{}),
-		opens: rate.NewLimiter(streamsPerSecond, streamsAtOnce),
+		opens: rate.NewLimiter(streamsPerSecond, streamsAtOnce), wait: streamWait,
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
+	g.overBody = exceeded("the server's response has more than %d bytes", g.limits.Body)
+	g.overEvent = exceeded("an event of the server has more than %d bytes", g.limits.Event)
 	burst := int(min(g.limits.Rate, math.MaxInt32))
 	g.pace = rate.NewLimiter(rate.Limit(g.limits.Rate), burst)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
@@ -99,8 +104,19 @@ func newGuard(own origin, opts *Options) *guard {
 	if opts.TLS != nil {
 		tlsConfig = opts.TLS.Clone()
 	}
+	var proxy func(*http.Request) (*url.URL, error)
+	if opts.Proxy != nil {
+		proxy = func(req *http.Request) (u *url.URL, err error) {
+			defer func() {
+				if recover() != nil {
+					u, err = nil, errPanicked
+				}
+			}()
+			return opts.Proxy(req)
+		}
+	}
 	g.base = &http.Transport{
-		Proxy:                  opts.Proxy,
+		Proxy:                  proxy,
 		DialContext:            g.dial,
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -180,12 +196,14 @@ func aborted(ctx context.Context, err error) error {
 	return err
 }
 
-// abort ends the exchange that a request belongs to, where it can be ended by
-// itself.
-func abort(ctx context.Context, err error) {
-	if f, ok := ctx.Value(abortKey{}).(context.CancelCauseFunc); ok {
+// abort ends the exchange that a request belongs to, and reports whether it can
+// be ended by itself.
+func abort(ctx context.Context, err error) bool {
+	f, ok := ctx.Value(abortKey{}).(context.CancelCauseFunc)
+	if ok {
 		f(err)
 	}
+	return ok
 }
 
 // setReason keeps why the connection will end, for those errors of the SDK
@@ -232,6 +250,14 @@ var (
 	errInsecure = errors.New("http is for localhost, 127.0.0.0/8 and [::1] only")
 )
 
+// originOf is [originOf], quick for the URL that nearly all requests have.
+func (g *guard) originOf(u *url.URL) (origin, error) {
+	if g.ownURL != nil && u.Scheme == g.ownURL.Scheme && u.Host == g.ownURL.Host && u.User == nil && u.Opaque == "" {
+		return g.own, nil
+	}
+	return originOf(u)
+}
+
 // reachable says why no request may go to an origin, or nil.
 func (g *guard) reachable(o origin) error {
 	switch {
@@ -253,7 +279,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer g.busy.Done()
 
-	to, err := originOf(req.URL)
+	to, err := g.originOf(req.URL)
 	if err != nil {
 		closeBody(req)
 		return nil, unsent(req, refused("the server leads to a URL that cannot be used: %v", err))
@@ -270,7 +296,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	ctx, release := g.bound(req.Context())
-	out := req.Clone(ctx)
+	out := req.WithContext(ctx)
+	out.Header = req.Header.Clone()
 	g.setHeaders(out, to)
 	x := &exchange{g: g, req: req, out: out, to: to, release: release}
 	if out.Method == http.MethodGet && !g.legacy {
@@ -302,6 +329,11 @@ func (g *guard) setHeaders(out *http.Request, to origin) {
 		h.Set("Accept-Encoding", "gzip")
 	}
 	if to == g.own {
+		if token := h.Get("Authorization"); token != "" {
+			g.mu.Lock()
+			g.token = token
+			g.mu.Unlock()
+		}
 		addFixed(h, g.fixed)
 		if h.Get("Idempotency-Key") != "" || h.Get("X-Idempotency-Key") != "" {
 			// http.Transport would send a request with one of them twice.
@@ -367,10 +399,13 @@ func (x *exchange) send() (*http.Response, error) {
 // the response where it returns an error.
 func (x *exchange) admit(resp *http.Response) (*http.Response, error) {
 	g := x.g
-	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && !g.legacy {
+	if !g.legacy {
 		g.mu.Lock()
-		if g.session == "" {
+		if id := resp.Header.Get("Mcp-Session-Id"); id != "" && g.session == "" {
 			g.session, g.sessionFrom = id, x.to
+		}
+		if resp.StatusCode <= 299 && x.out.Method == http.MethodPost {
+			g.reason = nil // the session goes on
 		}
 		g.mu.Unlock()
 	}
@@ -445,20 +480,19 @@ func (x *exchange) admitFailure(resp *http.Response) (*http.Response, error) {
 func (x *exchange) wrap(resp *http.Response) error {
 	g, max := x.g, x.g.limits.Body
 	events := isEventStream(resp)
-	over := exceeded("the server's response has more than %d bytes", max)
 	if !events && resp.ContentLength > max {
-		return over
+		return g.overBody
 	}
 	var r io.Reader = &pacedReader{x.out.Context(), resp.Body, g.pace}
 	if !events {
-		r = &cappedReader{r, max, over}
+		r = &cappedReader{r, max, g.overBody}
 	}
 	switch encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		r = &pacedReader{x.out.Context(), &gunzipReader{r: r}, g.pace}
 		if !events {
-			r = &cappedReader{r, max, over}
+			r = &cappedReader{r, max, g.overBody}
 		}
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")
@@ -468,7 +502,7 @@ func (x *exchange) wrap(resp *http.Response) error {
 	}
 	body := &guardedBody{wire: resp.Body, release: x.release}
 	if events {
-		r = &eventReader{r: r, max: g.limits.Event, over: exceeded("an event of the server has more than %d bytes", g.limits.Event)}
+		r = &eventReader{r: r, max: g.limits.Event, over: g.overEvent}
 		body.fail = x.streamBroke
 		if g.legacy {
 			body.ended = func() { g.once.Do(func() { close(g.lost) }) }
@@ -485,12 +519,14 @@ func (x *exchange) streamBroke(err error) {
 		return // the connection broke, or the request ended
 	}
 	x.g.log.Warn("event stream of the server ended", "reason", err)
-	x.g.setReason(err)
-	if x.out.Method == http.MethodGet && x.isStandalone() {
+	switch {
+	case x.g.legacy:
+		x.g.setReason(err)
+	case x.out.Method == http.MethodGet && x.isStandalone():
 		x.g.streamTooLarge.Store(true)
-		return
+	case !abort(x.req.Context(), err):
+		x.g.setReason(err)
 	}
-	abort(x.req.Context(), err)
 }
 
 // buffer reads a body to its end, within its bounds.
@@ -548,13 +584,15 @@ func (g *guard) explain(err error, s *secrets) error {
 		return nil
 	}
 	g.mu.Lock()
-	reason, session := g.reason, g.session
+	reason := g.reason
+	s = s.with(g.session, g.token)
 	g.mu.Unlock()
 	switch text := err.Error(); {
 	case known(err) != nil:
 		reason = nil
 	case isAnswer(err):
-		if !s.in(text) {
+		wire := (*jsonrpc.Error)(nil)
+		if !s.in(text) && errors.As(err, &wire) && !s.in(string(wire.Data)) {
 			return err
 		}
 		reason = nil
@@ -563,21 +601,17 @@ func (g *guard) explain(err error, s *secrets) error {
 		if u := g.unauthorized.Load(); u != nil {
 			reason = u
 		}
-	case !saysNothing(err):
+	case saysWhy(err):
 		reason = nil
 	}
-	return s.with(session).show(err, reason)
+	return s.show(err, reason)
 }
 
-// saysNothing reports whether an error of the SDK says no more than that the
-// connection or a stream ended. The SDK wraps no cause in them.
-func saysNothing(err error) bool {
-	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	text := err.Error()
-	return slices.ContainsFunc([]string{"terminated without response", "missing endpoint", "error reading event"},
-		func(part string) bool { return strings.Contains(text, part) })
+// saysWhy reports whether an error is of one request, or of who made it, and not
+// only what is left to say when a connection or a stream has ended.
+func saysWhy(err error) bool {
+	u := (*url.Error)(nil)
+	return errors.As(err, &u) || errors.Is(err, context.Canceled)
 }
 
 // isAnswer reports whether an error is the server's own answer to a request.

@@ -55,12 +55,20 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	}
 
 	g := newGuard(own, opts)
+	g.ownURL = u
 	g.log = g.log.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
 	g.legacy = srv.Type() == plugin.TransportSSE
 	g.oauth = creds.OAuth != nil && !g.legacy
 	g.fixed = fixedHeaders(remote.Headers, creds.Headers)
 	if opts.Origins != nil {
-		g.allowed = func(origin string) bool { return opts.Origins(id, origin) }
+		g.allowed = func(origin string) (ok bool) {
+			defer func() {
+				if recover() != nil {
+					ok = false
+				}
+			}()
+			return opts.Origins(id, origin)
+		}
 	}
 	l := &remoteLink{guard: g, secrets: &secrets{}, grace: opts.GracePeriod, closed: make(chan struct{})}
 	for _, values := range g.fixed {

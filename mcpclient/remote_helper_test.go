@@ -54,7 +54,7 @@ func remoteServer(t testing.TB, typ plugin.Transport, url string, headers map[st
 func remoteOptions() *Options {
 	return &Options{
 		Egress: DesktopEgress(), Limits: Limits{}.withDefaults(),
-		ConnectTimeout: 10 * time.Second, CallTimeout: 10 * time.Second, GracePeriod: time.Second,
+		ConnectTimeout: 10 * time.Second, CallTimeout: 10 * time.Second, GracePeriod: 5 * time.Second,
 	}
 }
 
@@ -125,10 +125,15 @@ func mustConnect(t *testing.T, l *remoteLink, opts *mcp.ClientOptions) *mcp.Clie
 	return cs
 }
 
-// callEcho calls the tool echo as a session does, within two seconds.
+// callEcho calls the tool echo as a session does.
 func callEcho(t *testing.T, l *remoteLink, cs *mcp.ClientSession, text string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	return callEchoFor(t, l, cs, text, 5*time.Second)
+}
+
+func callEchoFor(t *testing.T, l *remoteLink, cs *mcp.ClientSession, text string, wait time.Duration) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	ctx, end := abortable(ctx)
 	defer end()
@@ -139,9 +144,15 @@ func callEcho(t *testing.T, l *remoteLink, cs *mcp.ClientSession, text string) (
 	return res.Content[0].(*mcp.TextContent).Text, nil
 }
 
-// echoServer is a server of the SDK with one tool.
-func echoServer() *mcp.Server {
+// echoServer is a server of the SDK with one tool. Its sessions end with the
+// test at the latest.
+func echoServer(t *testing.T) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
+	t.Cleanup(func() {
+		for ss := range s.Sessions() {
+			_ = ss.Close()
+		}
+	})
 	type args struct {
 		Text string `json:"text"`
 	}
@@ -154,7 +165,7 @@ func echoServer() *mcp.Server {
 // streamable serves an echo server behind wrap.
 func streamable(t *testing.T, opts *mcp.StreamableHTTPOptions, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	s := echoServer()
+	s := echoServer(t)
 	var h http.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, opts)
 	if wrap != nil {
 		h = wrap(h)

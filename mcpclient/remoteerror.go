@@ -191,10 +191,12 @@ func (s *secrets) add(value string) {
 	slices.SortFunc(s.values, func(a, b string) int { return len(b) - len(a) })
 }
 
-// with returns the secrets and one more.
-func (s *secrets) with(value string) *secrets {
+// with returns the secrets and some more.
+func (s *secrets) with(values ...string) *secrets {
 	out := &secrets{slices.Clone(s.values)}
-	out.add(value)
+	for _, v := range values {
+		out.add(v)
+	}
 	return out
 }
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"time"
@@ -51,7 +52,7 @@ func (x *exchange) openStream() (*http.Response, error) {
 	case err == nil:
 		g.streamFailed.Store(0)
 		return resp, nil
-	case x.out.Context().Err() != nil:
+	case x.req.Context().Err() != nil || g.ctx.Err() != nil:
 		return nil, err
 	case !x.isStandalone():
 		return x.giveUp(err)
@@ -79,6 +80,12 @@ func (x *exchange) giveUp(err error) (*http.Response, error) {
 // admitStream admits the response to a GET if it is an event stream, or says
 // that the session is gone, which is the SDK's to know.
 func (x *exchange) admitStream(resp *http.Response) (*http.Response, error) {
+	if isRedirect(resp) {
+		if err := x.judgeRedirect(resp); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
+	}
 	resp, err := x.admit(resp)
 	if err != nil || isRedirect(resp) || resp.StatusCode == http.StatusNotFound || isEventStream(resp) {
 		return resp, err
@@ -87,9 +94,24 @@ func (x *exchange) admitStream(resp *http.Response) (*http.Response, error) {
 	return nil, broken("the server answers GET with %s and not with a stream of events", contentType(resp))
 }
 
+// judgeRedirect says whether http.Client will follow a redirect of a GET. The SDK
+// would take its refusal for a network that is down.
+func (x *exchange) judgeRedirect(resp *http.Response) error {
+	to, err := resp.Location()
+	if err != nil {
+		return refused("the server redirects (%d) to a URL that cannot be used", resp.StatusCode)
+	}
+	via := []*http.Request{x.req}
+	for req := x.req; req.Response != nil && req.Response.Request != nil; {
+		req = req.Response.Request
+		via = append([]*http.Request{req}, via...)
+	}
+	return x.g.checkRedirect(&http.Request{Method: x.req.Method, URL: to, Response: resp}, via)
+}
+
 // admitFirst admits the first response to a GET if it is an event stream.
 func (x *exchange) admitFirst(resp *http.Response) (*http.Response, error) {
-	if resp.StatusCode == http.StatusOK {
+	if resp.StatusCode == http.StatusOK || isRedirect(resp) {
 		return x.admitStream(resp)
 	}
 	_ = resp.Body.Close()
@@ -102,7 +124,7 @@ func (x *exchange) admitFirst(resp *http.Response) (*http.Response, error) {
 // time for the headers, as some do until there is an event, is given it.
 func (x *exchange) firstStream() (*http.Response, error) {
 	g := x.g
-	late := &lateBody{x: x, found: make(chan *http.Response, 1)}
+	found := make(chan *http.Response, 1)
 	failed := make(chan error, 1)
 	if !g.enter() {
 		return nil, &remoteError{kind: ErrClosed, text: "the link to the server is closed"}
@@ -112,36 +134,35 @@ func (x *exchange) firstStream() (*http.Response, error) {
 		resp, err := x.send()
 		if err != nil {
 			failed <- err
-			close(late.found)
+			close(found)
 			return
 		}
-		late.found <- resp
+		found <- resp
 	}()
-	timer := time.NewTimer(streamWait)
+	timer := time.NewTimer(g.wait)
 	defer timer.Stop()
 	select {
-	case resp, ok := <-late.found:
+	case resp, ok := <-found:
 		if !ok {
 			err := <-failed
-			if x.out.Context().Err() != nil {
+			if x.req.Context().Err() != nil || g.ctx.Err() != nil {
 				return nil, err
 			}
 			g.log.Debug("the server has no event stream", "reason", err)
 			return x.none(), nil
-		}
-		if isRedirect(resp) {
-			g.streamed.Store(false) // the next request is the first one still
-			return x.admit(resp)
 		}
 		resp, err := x.admitFirst(resp)
 		if err != nil {
 			g.log.Debug("the server has no event stream", "reason", err)
 			return x.none(), nil
 		}
+		if isRedirect(resp) {
+			g.streamed.Store(false) // the request that follows is the first one still
+		}
 		return resp, nil
 	case <-timer.C:
 		g.log.Debug("the server's event stream has no headers yet")
-		return x.respond(http.StatusOK, late), nil
+		return x.respond(http.StatusOK, x.late(found)), nil
 	}
 }
 
@@ -155,7 +176,7 @@ func (x *exchange) none() *http.Response {
 func (x *exchange) silent() *http.Response {
 	found := make(chan *http.Response)
 	close(found)
-	return x.respond(http.StatusOK, &lateBody{x: x, found: found})
+	return x.respond(http.StatusOK, x.late(found))
 }
 
 func (x *exchange) respond(status int, body io.ReadCloser) *http.Response {
@@ -168,28 +189,39 @@ func (x *exchange) respond(status int, body io.ReadCloser) *http.Response {
 // lateBody is the body of an event stream whose headers are still to come. If
 // what comes is none, it stays silent until the request ends.
 type lateBody struct {
-	x     *exchange
-	found chan *http.Response // closed if there is none
-	body  io.ReadCloser
+	x       *exchange
+	found   chan *http.Response // closed if there is none
+	body    io.ReadCloser
+	ctx     context.Context // ends with the request and the link
+	release context.CancelFunc
+}
+
+func (x *exchange) late(found chan *http.Response) *lateBody {
+	b := &lateBody{x: x, found: found}
+	b.ctx, b.release = x.g.bound(x.req.Context())
+	return b
 }
 
 func (b *lateBody) Read(p []byte) (int, error) {
 	if b.body == nil {
 		b.body = http.NoBody
 		if resp, ok := <-b.found; ok {
-			if resp, err := b.x.admitFirst(resp); err == nil {
+			if resp, err := b.x.admitFirst(resp); err == nil && isEventStream(resp) {
 				b.body = resp.Body
+			} else if err == nil {
+				_ = resp.Body.Close() // a redirect, which comes too late to be followed
 			}
 		}
 	}
 	if b.body != http.NoBody {
 		return b.body.Read(p)
 	}
-	<-b.x.out.Context().Done()
-	return 0, b.x.out.Context().Err()
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
 }
 
 func (b *lateBody) Close() error {
+	b.release()
 	b.x.release()
 	if b.body != nil {
 		return b.body.Close()
