@@ -194,8 +194,9 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		err error
 	}
 	done := make(chan result, 1)
+	handshake, end := abortable(s.ctx)
 	go func() {
-		cs, err := client.Connect(s.ctx, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+		cs, err := client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
 		done <- result{cs, err}
 	}()
 	var r result
@@ -217,7 +218,8 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		go s.watch(hooks.gone)
 		return s, nil
 	}
-	err = r.err
+	err = aborted(handshake, r.err)
+	end()
 	if cause := context.Cause(ctx); cause != nil {
 		err = connectError(cause)
 		// What the link saw may say why nothing came.

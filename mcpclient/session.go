@@ -194,11 +194,8 @@ func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	if opts.Timeout > 0 {
 		timeout = opts.Timeout
 	}
-	call, cancel := context.WithTimeoutCause(ctx, timeout, errCallTimeout)
-	defer cancel()
-	stop := context.AfterFunc(s.ctx, cancel)
-	defer stop()
-
+	call, end := s.begin(ctx, timeout)
+	defer end()
 	params := &mcp.CallToolParams{Name: tool}
 	if len(arguments) > 0 {
 		params.Arguments = arguments
@@ -224,7 +221,7 @@ func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawM
 var errCallTimeout = fmt.Errorf("the server did not answer in time: %w", context.DeadlineExceeded)
 
 // callError says why a call has no result: the caller's own context first, then
-// what ended the session, then what the SDK says.
+// what ended the session or the call, then what the SDK says.
 func (s *Session) callError(ctx, call context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -232,17 +229,15 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
-	if errors.Is(call.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", ErrServer, errCallTimeout)
+	cause := context.Cause(call)
+	if errors.Is(cause, errCallTimeout) {
+		return fmt.Errorf("%w: %w", ErrServer, cause)
 	}
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) && s.link != nil {
-		if explained := explain(s.link, err); errors.Is(explained, ErrLimit) || errors.Is(explained, ErrNotAllowed) {
-			return explained
-		}
-		return &answerError{wire}
+	err = explain(s.link, aborted(call, err))
+	if isUnsent(err) {
+		return errors.Join(ErrNotSent, err)
 	}
-	return explain(s.link, err)
+	return err
 }
 
 // answerError is a protocol error that the server answered with, shown safely.

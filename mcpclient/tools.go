@@ -73,11 +73,8 @@ func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	call, cancel := context.WithTimeoutCause(ctx, s.wait, errCallTimeout)
-	defer cancel()
-	stop := context.AfterFunc(s.ctx, cancel)
-	defer stop()
-
+	call, end := s.begin(ctx, s.wait)
+	defer end()
 	list := &toolList{}
 	if res := s.cs.InitializeResult(); res != nil && res.Capabilities != nil && res.Capabilities.Tools == nil {
 		return list, nil // it offers none, and need not know the method
