@@ -130,8 +130,10 @@ const (
 	ServerHeaderName           Code = "server-header-name"           // a header name is no HTTP field name
 	ServerHeaderValue          Code = "server-header-value"          // a header value is no HTTP field value
 	ServerHeaderDuplicate      Code = "server-header-duplicate"      // two header names differ in letter case only
+	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
+	ServerEnvLoadsCode         Code = "server-env-loads-code"        // env sets a variable that makes programs load code; reported when consent is asked for
 )
 
 // Info is what the table says of a code.
@@ -493,12 +495,18 @@ var table = []Info{
 	{ServerHeaderDuplicate, SeverityError, BoundaryServer, LayerSpec, "AP §7.2.1",
 		"two header names differ in letter case only",
 		"Remove one of the two."},
+	{ServerHeaderIgnored, SeverityWarning, BoundaryField, LayerSpec, "AP §7.2.1",
+		"a header is one that HTTP or MCP generates; it is ignored",
+		"Remove the header; the client sets it where it is needed."},
 	{ServerTransportUnsupported, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the host does not support the transport of the entry",
 		"Nothing; the entry is valid."},
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
+	{ServerEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
+		"env sets a variable that makes programs load code; reported when consent is asked for",
+		"Look at the value before you allow the server."},
 }
 
 var byCode = func() map[Code]int {

@@ -1,0 +1,293 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plugberth/plugberth/internal/modeltext"
+	"github.com/plugberth/plugberth/plugin"
+)
+
+// ErrUnsupported: the host does not support the server's transport, or loaded
+// the plugin so.
+var ErrUnsupported = errors.New("mcpclient: the transport is not supported")
+
+// ErrNoServer: the plugin has no valid server of that name.
+var ErrNoServer = errors.New("mcpclient: no such server")
+
+// legacyVersion is the newest protocol version with an initialize handshake.
+const legacyVersion = "2025-11-25"
+
+// Connect starts or connects to one server of a plugin by its declared
+// transport (AP §7.2.1), shakes hands, and returns the session, which lives
+// until it is closed or the server is gone. ctx and [Options].ConnectTimeout
+// bound the way there and not the session.
+//
+// It fails with [ErrNoServer], [ErrUnsupported], [ErrNotAllowed], [ErrServer],
+// [ErrLimit], an error of [Options].Credentials, or that of ctx.
+func Connect(ctx context.Context, p *plugin.Plugin, instance plugin.Instance, server string, opts Options) (*Session, error) {
+	d, err := newDialer(opts)
+	if err != nil {
+		return nil, err
+	}
+	srv := p.Server(server)
+	if srv == nil {
+		return nil, ErrNoServer
+	}
+	return d.connect(ctx, p, srv, ServerID{Instance: instance, Plugin: p.Name(), Server: server}, hooks{})
+}
+
+// A dialer connects to servers under one policy.
+type dialer struct {
+	opts     Options
+	consents *consents
+	// open makes the link; tests put their own here.
+	open func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error)
+}
+
+// hooks are what the owner of a session hears of it. They do not block.
+type hooks struct {
+	toolsChanged func()
+	gone         func(error)
+}
+
+func newDialer(opts Options) (*dialer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &dialer{opts: opts, consents: &consents{}}
+	d.open = d.openLink
+	return d, nil
+}
+
+func (d *dialer) openLink(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+	if srv.Type() == plugin.TransportStdio {
+		return openStdio(ctx, p, id, &d.opts, d.consents, creds)
+	}
+	return openRemote(ctx, srv, id, &d.opts, creds)
+}
+
+// An attempt is one try at a handshake.
+type attempt struct {
+	version string        // "" is the newest, found out by asking
+	budget  time.Duration // 0 is all that is left
+}
+
+// attempts says how to shake hands. Asking for the newest version first costs
+// one exchange with a server that does not know it, and the whole wait with one
+// that says nothing to what it does not know: so over HTTP it gets a part of
+// the time, and a second try with a fresh connection begins with what older
+// servers know. Programs on stdio and legacy SSE servers are asked for that
+// first.
+func attempts(t plugin.Transport, timeout time.Duration) []attempt {
+	if t == plugin.TransportStreamableHTTP {
+		return []attempt{{"", min(timeout/2, 5*time.Second)}, {legacyVersion, 0}}
+	}
+	return []attempt{{legacyVersion, 0}, {"", 0}}
+}
+
+func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, hooks hooks) (*Session, error) {
+	switch srv.Status() {
+	case plugin.ServerUnsupported:
+		return nil, ErrUnsupported
+	case plugin.ServerDisabled:
+		return nil, fmt.Errorf("%w: its transport is disabled", ErrNotAllowed)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, d.opts.ConnectTimeout, errConnectTimeout)
+	defer cancel()
+	creds, err := d.credentials(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	oauth := &authorizer{host: creds.OAuth}
+	if creds.OAuth != nil {
+		creds.OAuth = oauth
+	}
+	var first error
+	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
+		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
+		if err == nil {
+			return s, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if i == 0 && (oauth.failed.Load() || !againOlder(srv.Type(), err)) {
+			break
+		}
+	}
+	return nil, first
+}
+
+var errConnectTimeout = fmt.Errorf("it did not connect in time: %w", context.DeadlineExceeded)
+
+// againOlder reports whether a failed first handshake may be for its protocol
+// version, so that another may do.
+func againOlder(t plugin.Transport, err error) bool {
+	var unauthorized *UnauthorizedError
+	if errors.Is(err, ErrNotAllowed) || errors.Is(err, ErrLimit) || errors.As(err, &unauthorized) {
+		return false
+	}
+	if t == plugin.TransportStreamableHTTP {
+		return true
+	}
+	// A program is started again only if it answered that it knows no
+	// initialize or none of its versions.
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire) && (wire.Code == jsonrpc.CodeMethodNotFound ||
+		wire.Code == jsonrpc.CodeInvalidRequest || wire.Code == mcp.CodeUnsupportedProtocolVersion)
+}
+
+// credentials asks the host. What it panics with may hold a secret, so that is
+// not shown.
+func (d *dialer) credentials(ctx context.Context, id ServerID) (creds Credentials, err error) {
+	if d.opts.Credentials == nil {
+		return Credentials{}, nil
+	}
+	defer func() {
+		if recover() != nil {
+			err = errors.New("mcpclient: the host's credentials function panicked")
+		}
+	}()
+	creds, err = d.opts.Credentials(ctx, id)
+	if err != nil {
+		return Credentials{}, fmt.Errorf("mcpclient: no credentials: %w", err)
+	}
+	return creds, nil
+}
+
+// try makes one link and shakes hands over it.
+func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials, hooks hooks, a attempt) (*Session, error) {
+	if a.budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.budget, errConnectTimeout)
+		defer cancel()
+	}
+	l, err := d.open(ctx, p, srv, id, creds)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, ErrNotAllowed) {
+			return nil, connectError(cause)
+		}
+		return nil, err
+	}
+	s := &Session{
+		id: id, limits: d.opts.Limits, wait: d.opts.CallTimeout, link: l,
+		ended: make(chan struct{}), shutDone: make(chan struct{}),
+	}
+	// The session outlives ctx, whose deadline is for the handshake.
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	client := mcp.NewClient(&d.opts.Client, clientOptions(&d.opts, s, hooks))
+	client.AddReceivingMiddleware(answers(&d.opts, s))
+
+	type result struct {
+		cs  *mcp.ClientSession
+		err error
+	}
+	done := make(chan result, 1)
+	handshake, end := abortable(s.ctx)
+	go func() {
+		cs, err := client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+		done <- result{cs, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-l.done():
+		// The SDK hears of it as well, unless it waits for something else.
+		select {
+		case r = <-done:
+		case <-time.After(time.Second):
+			r.err = errors.New("the server is gone")
+		}
+	case <-ctx.Done():
+		r.err = context.Cause(ctx)
+	}
+	if r.err == nil {
+		s.cs = r.cs
+		s.info = d.serverInfo(r.cs)
+		go s.watch(hooks.gone)
+		return s, nil
+	}
+	err = aborted(handshake, r.err)
+	end()
+	if cause := context.Cause(ctx); cause != nil {
+		err = connectError(cause)
+		// What the link saw may say why nothing came.
+		if explained := l.explain(cause); errors.Is(explained, ErrNotAllowed) || errors.Is(explained, ErrLimit) {
+			err = explained
+		}
+	} else {
+		err = explain(l, err)
+	}
+	s.finish(err)
+	closeLink(l, nil)
+	// The SDK's Connect has lost its link and ends; what it made is closed.
+	go func() {
+		if r.cs == nil {
+			select {
+			case r = <-done:
+			case <-time.After(closeBound):
+			}
+		}
+		if r.cs != nil {
+			_ = r.cs.Close()
+		}
+	}()
+	return nil, err
+}
+
+// connectError is the error for a context that ended on the way.
+func connectError(cause error) error {
+	if errors.Is(cause, errConnectTimeout) {
+		return fmt.Errorf("%w: %w", ErrServer, cause)
+	}
+	return cause
+}
+
+func (d *dialer) serverInfo(cs *mcp.ClientSession) ServerInfo {
+	res := cs.InitializeResult()
+	if res == nil {
+		return ServerInfo{}
+	}
+	info := ServerInfo{
+		ProtocolVersion: brief(res.ProtocolVersion),
+		Instructions:    cut(modeltext.Clean(res.Instructions), d.opts.Limits.Instructions),
+	}
+	if impl := res.ServerInfo; impl != nil {
+		info.Name, info.Title, info.Version = brief(impl.Name), brief(impl.Title), brief(impl.Version)
+	}
+	return info
+}
+
+// withDefaults checks the options and fills in what is left out.
+func (o Options) withDefaults() (Options, error) {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&o.ConnectTimeout, 30*time.Second)
+	set(&o.CallTimeout, 60*time.Second)
+	set(&o.GracePeriod, 2*time.Second)
+	o.Limits = o.Limits.withDefaults()
+	if o.Client.Name == "" {
+		o.Client.Name = "plugberth"
+	}
+	if o.Client.Version == "" {
+		o.Client.Version = "1"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

@@ -1,0 +1,537 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/plugin"
+)
+
+// HostOptions are the settings of a [Host].
+type HostOptions struct {
+	Options
+
+	// Lazy connects to a server when one of its tools is called or [Host.Ready]
+	// asks for it; otherwise adding a plugin begins to connect.
+	Lazy bool
+	// ShortNames leaves the plugin's name out of the exposed names, for hosts
+	// that load one plugin.
+	ShortNames bool
+	// Reserved are names that no tool may have, those of the host's own tools.
+	Reserved []string
+	// Pins hold back tools that were not accepted as they are. nil holds back
+	// none.
+	Pins *Pins
+	// Retry says how servers that failed are tried again.
+	Retry Retry
+	// OnCall hears of each call after it ended, on the caller's goroutine. It
+	// is called concurrently.
+	OnCall func(CallRecord)
+}
+
+// Host runs the servers of many plugins and gives their tools as one list. A
+// server that is broken, slow or hostile costs its own tools only. It is safe
+// for concurrent use and has to be closed.
+type Host struct {
+	opts   HostOptions
+	dialer *dialer
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu        sync.Mutex
+	closed    bool
+	installed []*installed // in the order in which they were added
+	watchers  map[*watcher]struct{}
+
+	rebuilding sync.Mutex
+	table      atomic.Pointer[table]
+}
+
+type installed struct {
+	instance plugin.Instance
+	servers  []*server
+}
+
+// A table is what is exposed at one moment. It is immutable.
+type table struct {
+	routes  map[string]route
+	tools   []Tool
+	held    []Tool
+	dropped map[ServerID][]Dropped
+}
+
+type route struct {
+	tool   Tool
+	server *server
+}
+
+// NewHost makes a host without plugins. It starts nothing. It fails where the
+// options cannot be used.
+func NewHost(opts HostOptions) (*Host, error) {
+	d, err := newDialer(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	opts.Options = d.opts
+	opts.Retry = opts.Retry.withDefaults()
+	opts.Reserved = slices.Clone(opts.Reserved)
+	h := &Host{opts: opts, dialer: d, watchers: map[*watcher]struct{}{}}
+	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	h.table.Store(&table{})
+	return h, nil
+}
+
+// Add takes the servers of a plugin, in the order in which mcp.json declares
+// them. A plugin of the same instance is replaced: its servers are closed first
+// and those of the new one start afresh, in the same place of the order. Add
+// does not wait for servers to connect, but for those that it closes. It fails
+// with [ErrClosed], or where the instance has no ID.
+func (h *Host) Add(instance plugin.Instance, p *plugin.Plugin) error {
+	if _, err := instance.Key(); err != nil {
+		return err
+	}
+	in := &installed{instance: instance}
+	for _, conf := range p.Servers() {
+		id := ServerID{Instance: instance, Plugin: p.Name(), Server: conf.Name()}
+		in.servers = append(in.servers, newServer(h, id, p, conf))
+	}
+	if err := h.replace(instance, nil); err != nil { // the old one ends before the new one begins
+		return err
+	}
+	if err := h.replace(instance, in); err != nil {
+		return err
+	}
+	h.rebuild()
+	for _, s := range in.servers {
+		h.tell(s.state())
+		if !h.opts.Lazy && s.conf.Status() == plugin.ServerEnabled {
+			s.background()
+		}
+	}
+	return nil
+}
+
+// background connects without anyone waiting for it.
+func (s *server) background() {
+	if f, _, _ := s.board(true); f != nil {
+		s.leave(f)
+	}
+}
+
+// replace puts in, which may be nil to leave an empty place, where the
+// instance's plugin is, and closes that one's servers.
+func (h *Host) replace(instance plugin.Instance, in *installed) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return ErrClosed
+	}
+	var old *installed
+	at := slices.IndexFunc(h.installed, func(i *installed) bool { return i.instance == instance })
+	if in == nil {
+		in = &installed{instance: instance}
+		if at < 0 {
+			h.mu.Unlock()
+			return nil
+		}
+	}
+	if at >= 0 {
+		old = h.installed[at]
+		h.installed[at] = in
+	} else {
+		h.installed = append(h.installed, in)
+	}
+	h.mu.Unlock()
+	if old != nil {
+		closeServers(old.servers)
+	}
+	return nil
+}
+
+// Remove closes the servers of an instance and waits until nothing of them is
+// left. It does nothing where the host does not have it.
+func (h *Host) Remove(instance plugin.Instance) {
+	h.mu.Lock()
+	at := slices.IndexFunc(h.installed, func(i *installed) bool { return i.instance == instance })
+	if at < 0 {
+		h.mu.Unlock()
+		return
+	}
+	old := h.installed[at]
+	h.installed = slices.Delete(slices.Clone(h.installed), at, at+1)
+	h.mu.Unlock()
+	h.rebuild()
+	closeServers(old.servers)
+	h.dialer.consents.forget(instance)
+	h.rebuild()
+}
+
+func closeServers(list []*server) {
+	var wg sync.WaitGroup
+	for _, s := range list {
+		wg.Go(s.close)
+	}
+	wg.Wait()
+}
+
+// Close ends all calls and closes all servers, side by side. It returns when
+// nothing is left, or with the error of ctx while the rest goes on. It may be
+// called more than once.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	list := h.serversLocked()
+	watchers := h.watchers
+	h.watchers = nil
+	h.mu.Unlock()
+	h.cancel(ErrClosed)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		closeServers(list)
+		for w := range watchers {
+			w.stop()
+		}
+		h.rebuild()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (h *Host) serversLocked() []*server {
+	var list []*server
+	for _, in := range h.installed {
+		list = append(list, in.servers...)
+	}
+	return list
+}
+
+func (h *Host) servers() []*server {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.serversLocked()
+}
+
+func (h *Host) server(id ServerID) *server {
+	for _, s := range h.servers() {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Ready connects, side by side, to each server that may be used and is not
+// connected, and returns when each is connected or failed; the states say which.
+// Servers that failed a moment ago are left alone until [Retry] lets them be
+// tried. It fails with the error of ctx or with [ErrClosed].
+func (h *Host) Ready(ctx context.Context) error {
+	h.mu.Lock()
+	closed := h.closed
+	list := h.serversLocked()
+	h.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	var wg sync.WaitGroup
+	for _, s := range list {
+		if s.conf.Status() == plugin.ServerEnabled {
+			wg.Go(func() { _, _ = s.acquire(ctx) })
+		}
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// Refresh tries the servers that failed again without waiting for [Retry], asks
+// the host's consent and credentials again for those that were refused, lists
+// the tools of the others anew, and returns when that is done. It fails with
+// the error of ctx or with [ErrClosed].
+func (h *Host) Refresh(ctx context.Context) error {
+	h.mu.Lock()
+	closed := h.closed
+	list := h.serversLocked()
+	h.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	h.dialer.consents.forgetRefusals()
+	var wg sync.WaitGroup
+	for _, s := range list {
+		if s.conf.Status() != plugin.ServerEnabled {
+			continue
+		}
+		wg.Go(func() {
+			s.forgive()
+			f, sess, _ := s.board(false)
+			switch {
+			case sess != nil:
+				_ = s.listNow(ctx, sess)
+			case f != nil:
+				select {
+				case <-f.done:
+				case <-ctx.Done():
+				}
+				s.leave(f)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// Servers returns the state of each server, plugins in the order in which they
+// were added, servers in that of mcp.json.
+func (h *Host) Servers() []ServerState {
+	list := h.servers()
+	t := h.table.Load()
+	out := make([]ServerState, len(list))
+	for i, s := range list {
+		out[i] = s.state()
+		out[i].Dropped = append(out[i].Dropped, t.dropped[s.id]...)
+	}
+	return out
+}
+
+// Session returns the session with one server, connecting where there is none,
+// for its prompts, resources and whatever else it offers. The host closes it.
+func (h *Host) Session(ctx context.Context, id ServerID) (*Session, error) {
+	s := h.server(id)
+	if s == nil {
+		return nil, ErrNoServer
+	}
+	return s.acquire(ctx)
+}
+
+// Tools returns the tools of all servers that are or were connected and may be
+// again, in the order of [Host.Servers] and, of one server, of the server's own
+// names. Names are unique.
+func (h *Host) Tools() []Tool { return cloneTools(h.table.Load().tools) }
+
+// Held returns the tools that [HostOptions].Pins hold back, with the names that
+// they would have.
+func (h *Host) Held() []Tool { return cloneTools(h.table.Load().held) }
+
+// Accept pins tools as they are and gives them out where they were held back.
+// It does nothing in a host without pins.
+func (h *Host) Accept(tools ...Tool) {
+	if h.opts.Pins != nil {
+		h.opts.Pins.Accept(tools...)
+		h.rebuild()
+	}
+}
+
+// Lookup returns the tool that is exposed under a name.
+func (h *Host) Lookup(name string) (Tool, bool) {
+	r, ok := h.table.Load().routes[name]
+	if !ok {
+		return Tool{}, false
+	}
+	return cloneTool(r.tool), true
+}
+
+func cloneTools(list []Tool) []Tool {
+	out := make([]Tool, len(list))
+	for i, t := range list {
+		out[i] = cloneTool(t)
+	}
+	return out
+}
+
+func cloneTool(t Tool) Tool {
+	t.InputSchema = slices.Clone(t.InputSchema)
+	t.OutputSchema = slices.Clone(t.OutputSchema)
+	if t.Annotations != nil {
+		a := *t.Annotations
+		a.DestructiveHint = clonePointer(a.DestructiveHint)
+		a.OpenWorldHint = clonePointer(a.OpenWorldHint)
+		t.Annotations = &a
+	}
+	return t
+}
+
+// rebuild makes the table anew from what the servers have.
+func (h *Host) rebuild() {
+	h.rebuilding.Lock()
+	defer h.rebuilding.Unlock()
+	t := &table{routes: map[string]route{}, dropped: map[ServerID][]Dropped{}}
+	for _, s := range h.servers() {
+		for _, tool := range s.tools() {
+			shown := tool.Server.Plugin
+			if h.opts.ShortNames {
+				shown = ""
+			}
+			tool.Name = ToolName(shown, tool.Server.Server, tool.Local)
+			if reason := h.refuseName(t, tool.Name); reason != "" {
+				var l toolList
+				l.drop(tool.Local, reason)
+				t.dropped[s.id] = append(t.dropped[s.id], l.dropped...)
+				h.log(slog.LevelWarn, "a tool of an MCP server is left out", s.id,
+					slog.String("tool", l.dropped[0].Local), slog.String("reason", reason))
+				continue
+			}
+			t.routes[tool.Name] = route{tool, s}
+			if h.opts.Pins != nil && !h.opts.Pins.Accepted(tool) {
+				t.held = append(t.held, tool)
+			} else {
+				t.tools = append(t.tools, tool)
+			}
+		}
+	}
+	for _, tool := range t.held {
+		delete(t.routes, tool.Name)
+	}
+	old := h.table.Swap(t)
+	if !sameTools(old.tools, t.tools) || !sameTools(old.held, t.held) {
+		h.tellTools()
+	}
+}
+
+func (h *Host) refuseName(t *table, name string) string {
+	if slices.Contains(h.opts.Reserved, name) {
+		return "the host has reserved its name"
+	}
+	if _, taken := t.routes[name]; taken {
+		return "another tool has its exposed name"
+	}
+	return ""
+}
+
+func sameTools(a, b []Tool) bool {
+	return slices.EqualFunc(a, b, func(a, b Tool) bool {
+		return a.Name == b.Name && a.Digest == b.Digest && a.Server == b.Server
+	})
+}
+
+// CallRecord is what an observer hears of one call.
+type CallRecord struct {
+	Tool     string // the exposed name
+	Server   ServerID
+	Local    string // the server's own name, any text
+	Duration time.Duration
+	Bytes    int // of the result, roughly
+	Outcome  Outcome
+	Err      error // nil unless the call has no result
+}
+
+// Outcome is how a call ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeResult    Outcome = iota // a result
+	OutcomeToolError                // a result that is an error of the tool
+	OutcomeCanceled                 // the caller's context ended
+	OutcomeTimeout                  // the server did not answer in time
+	OutcomeFailed                   // no result for another reason
+)
+
+// String returns the outcome in lower-case words.
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeResult:
+		return "result"
+	case OutcomeToolError:
+		return "tool error"
+	case OutcomeCanceled:
+		return "canceled"
+	case OutcomeTimeout:
+		return "timeout"
+	}
+	return "failed"
+}
+
+// ErrUnknownTool: no tool is exposed under that name, or it is held back.
+var ErrUnknownTool = errors.New("mcpclient: no such tool")
+
+// Call calls a tool by its exposed name, connecting to its server where it is
+// not. Arguments are a JSON object, or nothing. An error of the tool is a
+// result with IsError; what [Session.CallTool] says of errors holds here, with
+// [ErrUnknownTool] for a name that is not exposed. The result is the server's
+// and not to be trusted: its structured content fits the tool's output schema,
+// its size is bounded, and its text is as it came; [ResultText] makes it safe
+// for a prompt.
+func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
+	r, ok := h.table.Load().routes[name]
+	if !ok {
+		return nil, errors.Join(ErrNotSent, fmt.Errorf("%w: %s", ErrUnknownTool, printable.Quote(name)))
+	}
+	began := time.Now()
+	res, err := r.call(ctx, arguments, opts)
+	if h.opts.OnCall != nil || h.opts.Logger.Enabled(ctx, slog.LevelDebug) {
+		h.record(ctx, r, res, err, time.Since(began))
+	}
+	return res, err
+}
+
+func (r route) call(ctx context.Context, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
+	sess, err := r.server.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res, err := sess.CallTool(ctx, r.tool.Local, arguments, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.tool.checkOutput(res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// checkOutput judges structured content by the output schema. A schema that
+// the validator cannot use judges nothing.
+func (t *Tool) checkOutput(res *mcp.CallToolResult) error {
+	if t.output == nil || res.IsError || t.output.Compile() != nil {
+		return nil
+	}
+	if res.StructuredContent == nil {
+		return fmt.Errorf("%w: its result has no structured content, which the tool's output schema asks for", ErrServer)
+	}
+	if err := t.output.Validate(res.StructuredContent); err != nil {
+		return fmt.Errorf("%w: its result does not fit the tool's output schema: %w", ErrServer, err)
+	}
+	return nil
+}
+
+func (h *Host) record(ctx context.Context, r route, res *mcp.CallToolResult, err error, took time.Duration) {
+	rec := CallRecord{Tool: r.tool.Name, Server: r.server.id, Local: r.tool.Local, Duration: took, Err: err}
+	switch {
+	case err == nil:
+		rec.Bytes = resultSize(res, h.opts.Limits.Result)
+		if res.IsError {
+			rec.Outcome = OutcomeToolError
+		}
+	case ctx.Err() != nil:
+		rec.Outcome = OutcomeCanceled
+	case errors.Is(err, errCallTimeout):
+		rec.Outcome = OutcomeTimeout
+	default:
+		rec.Outcome = OutcomeFailed
+	}
+	if h.opts.OnCall != nil {
+		h.opts.OnCall(rec)
+	}
+	h.log(slog.LevelDebug, "called a tool of an MCP server", r.server.id, slog.String("tool", rec.Tool),
+		slog.Duration("took", took), slog.Int("bytes", rec.Bytes), slog.String("outcome", rec.Outcome.String()))
+}
+
+func (h *Host) log(level slog.Level, msg string, id ServerID, attrs ...slog.Attr) {
+	if h.opts.Logger.Enabled(h.ctx, level) {
+		h.opts.Logger.LogAttrs(h.ctx, level, msg, append([]slog.Attr{slog.Any("mcp", id)}, attrs...)...)
+	}
+}

@@ -1,0 +1,65 @@
+package mcpclient
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMasker(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []string
+		in     string
+		want   string
+	}{
+		{"[R4] a value", []string{"s3cret"}, "token s3cret.", "token [hidden]."},
+		{"[R4] at both ends and twice", []string{"s3cret"}, "s3crets3cret x s3cret", "[hidden][hidden] x [hidden]"},
+		{"[R4] the longest first", []string{"abc", "abcdef", "bcd"}, "abcdefg abcd", "[hidden]g [hidden]d"},
+		{"[R4] overlapping", []string{"abcd", "cdef"}, "abcdef", "[hidden]ef"},
+		{"[R4] a short one", []string{"7"}, "177", "1[hidden][hidden]"},
+		{"[R4] lines of a key", []string{"-----BEGIN-----\nMIIabcdefg\nx\n"}, "got MIIabcdefg\nx", "got [hidden]\nx"},
+		{"[R4] as JSON has it", []string{`pa"ss\word`}, `{"k":"pa\"ss\\word"}`, `{"k":"[hidden]"}`},
+		{"[R4] as URLs have it", []string{"a/b c+d"}, "a%2Fb+c%2Bd a%2Fb%20c+d", "[hidden] [hidden]"},
+		{"[R4] without blanks around", []string{"s3cret\n"}, "s3cret", "[hidden]"},
+		{"empty values are none", []string{"", " "}, "a b", "a[hidden]b"},
+		{"none", nil, "a", "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMasker(c.values)
+			if got := m.text(c.in); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			for size := 1; size <= len(c.in); size++ {
+				s := maskStream{m: m}
+				var got strings.Builder
+				for rest := c.in; rest != ""; {
+					n := min(size, len(rest))
+					got.Write(s.write([]byte(rest[:n])))
+					rest = rest[n:]
+				}
+				got.Write(s.flush())
+				if got.String() != c.want {
+					t.Fatalf("in pieces of %d: %q, want %q", size, got.String(), c.want)
+				}
+			}
+		})
+	}
+}
+
+// [R4] What the end of the text cut off of a value is hidden too.
+func TestMaskStreamHidesWhatIsCutOff(t *testing.T) {
+	s := maskStream{m: newMasker([]string{"0123456789abcdef"})}
+	got := string(s.write([]byte("the token is 0123456789ab")))
+	if got += string(s.flush()); got != "the token is [hidden]" {
+		t.Error(got)
+	}
+}
+
+func BenchmarkMaskShortValue(b *testing.B) {
+	m := newMasker([]string{"1", strings.Repeat("x", 4000)})
+	in := strings.Repeat("1", 4096)
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		m.text(in)
+	}
+}

@@ -1,0 +1,107 @@
+package mcpclient
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Pins remember which tools a host, or its user, has accepted as they were.
+// With [HostOptions].Pins a tool that is new, or that its server has changed
+// since, is held back until it is accepted: a server cannot turn a harmless tool
+// into another one behind the host's back.
+//
+// What is compared is the tool's digest: SHA-256 of a JSON object without
+// spaces with the members name, title, description, inputSchema, outputSchema
+// and annotations in this order, as the server sent them, absent ones as an
+// empty text or null, and the members of a schema sorted by name.
+//
+// The zero value has accepted nothing and is ready. Pins are safe for
+// concurrent use; as JSON they are an array, and can be stored and read back.
+type Pins struct {
+	mu      sync.RWMutex
+	digests map[pin]string
+}
+
+type pin struct{ tenant, instance, plugin, server, tool string }
+
+func pinOf(t Tool) pin {
+	return pin{t.Server.Instance.Tenant, t.Server.Instance.ID, t.Server.Plugin, t.Server.Server, t.Local}
+}
+
+// Accept remembers tools as they are now. A host uses [Host.Accept], which also
+// gives out what was held back.
+func (p *Pins) Accept(tools ...Tool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.digests == nil {
+		p.digests = map[pin]string{}
+	}
+	for _, t := range tools {
+		p.digests[pinOf(t)] = t.Digest
+	}
+}
+
+// Forget drops what is remembered of the tools.
+func (p *Pins) Forget(tools ...Tool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range tools {
+		delete(p.digests, pinOf(t))
+	}
+}
+
+// Accepted reports whether the tool was accepted as it is now.
+func (p *Pins) Accepted(t Tool) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return t.Digest != "" && p.digests[pinOf(t)] == t.Digest
+}
+
+// pinJSON is one pin as it is stored.
+type pinJSON struct {
+	Tenant   string `json:"tenant,omitempty"`
+	Instance string `json:"instance"`
+	Plugin   string `json:"plugin"`
+	Server   string `json:"server"`
+	Tool     string `json:"tool"`
+	Digest   string `json:"digest"`
+}
+
+// MarshalJSON writes the pins as an array, in a stable order.
+func (p *Pins) MarshalJSON() ([]byte, error) {
+	p.mu.RLock()
+	digests := maps.Clone(p.digests)
+	p.mu.RUnlock()
+	out := make([]pinJSON, 0, len(digests))
+	for k, digest := range digests {
+		out = append(out, pinJSON{k.tenant, k.instance, k.plugin, k.server, k.tool, digest})
+	}
+	slices.SortFunc(out, func(a, b pinJSON) int {
+		return cmp.Or(
+			strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Instance, b.Instance),
+			strings.Compare(a.Plugin, b.Plugin), strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool),
+		)
+	})
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads pins, in place of those that were there.
+func (p *Pins) UnmarshalJSON(text []byte) error {
+	var in []pinJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return fmt.Errorf("mcpclient: not a list of pins: %w", err)
+	}
+	digests := make(map[pin]string, len(in))
+	for _, k := range in {
+		digests[pin{k.Tenant, k.Instance, k.Plugin, k.Server, k.Tool}] = k.Digest
+	}
+	p.mu.Lock()
+	p.digests = digests
+	p.mu.Unlock()
+	return nil
+}

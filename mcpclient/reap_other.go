@@ -1,0 +1,8 @@
+//go:build unix && !linux && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd
+
+package mcpclient
+
+import "errors"
+
+// awaitExit is for systems that cannot tell without reaping.
+func awaitExit(int) error { return errors.ErrUnsupported }

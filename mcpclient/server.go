@@ -1,0 +1,472 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/plugin"
+)
+
+// Status is what became of a server.
+type Status uint8
+
+// The statuses.
+const (
+	StatusIdle        Status = iota // not connected yet: it is on first use
+	StatusConnecting                // being started or connected to
+	StatusConnected                 // ready
+	StatusFailed                    // failed or gone; the next use tries again, after a while
+	StatusDisabled                  // the host's policy refuses it, until [Host.Refresh]
+	StatusUnsupported               // the host does not support its transport
+)
+
+// String returns the status as one lower-case word.
+func (s Status) String() string {
+	switch s {
+	case StatusIdle:
+		return "idle"
+	case StatusConnecting:
+		return "connecting"
+	case StatusConnected:
+		return "connected"
+	case StatusFailed:
+		return "failed"
+	case StatusDisabled:
+		return "disabled"
+	}
+	return "unsupported"
+}
+
+// ServerState is one server of a host at one moment.
+type ServerState struct {
+	ID     ServerID
+	Type   plugin.Transport
+	Status Status
+	// Err says why the server is failed or disabled, and for a connected one
+	// why its tools could not be listed; nil otherwise.
+	Err     error
+	Since   time.Time  // of the status
+	Info    ServerInfo // of a connected server
+	Tools   int        // exposed or held back
+	Dropped []Dropped  // tools that cannot be used
+}
+
+// Retry says how often a server that failed is tried again. A try is made when
+// the server is used, never on its own. In each field 0 or less is the
+// default.
+type Retry struct {
+	Min      time.Duration // after the first failure, doubling with each, default 500 ms
+	Max      time.Duration // at most, default 1 min
+	Attempts int           // failures one after another before it rests, default 8
+	Rest     time.Duration // between tries from then on, default 15 min
+	Stable   time.Duration // a session that lived so long counts as no failure when it ends, default 30 s
+}
+
+func (r Retry) withDefaults() Retry {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&r.Min, 500*time.Millisecond)
+	set(&r.Max, time.Minute)
+	set(&r.Rest, 15*time.Minute)
+	set(&r.Stable, 30*time.Second)
+	if r.Attempts <= 0 {
+		r.Attempts = 8
+	}
+	return r
+}
+
+// wait is how long to leave a server alone after so many failures. A part of it
+// is chance, so that a host's servers are not all tried at once.
+func (r Retry) wait(failures int) time.Duration {
+	if failures >= r.Attempts {
+		return r.Rest
+	}
+	d := r.Min
+	for i := 1; i < failures && d < r.Max; i++ {
+		d *= 2
+	}
+	d = min(d, r.Max)
+	return d - time.Duration(rand.Int64N(int64(d)/4+1))
+}
+
+// A server is one server of a host over all its connections.
+type server struct {
+	host *Host
+	id   ServerID
+	p    *plugin.Plugin
+	conf *plugin.Server
+
+	ctx    context.Context // ends when the server is removed
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup // its goroutines
+
+	mu       sync.Mutex
+	closed   bool
+	status   Status
+	err      error
+	since    time.Time
+	sess     *Session
+	born     time.Time // of sess
+	flight   *flight
+	failures int
+	retryAt  time.Time
+	list     *toolList // the last good one, nil before
+	stale    bool      // the server said that its tools changed
+	relists  bool      // a goroutine lists them
+}
+
+// A flight is one attempt to connect, which its callers share.
+type flight struct {
+	done    chan struct{}
+	cancel  context.CancelFunc
+	waiters int  // who would leave if their context ended
+	keep    bool // goes on when nobody waits
+	sess    *Session
+	err     error
+}
+
+func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *server {
+	s := &server{host: h, id: id, p: p, conf: conf, since: time.Now()}
+	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
+	switch conf.Status() {
+	case plugin.ServerUnsupported:
+		s.status, s.err = StatusUnsupported, ErrUnsupported
+	case plugin.ServerDisabled:
+		s.status, s.err = StatusDisabled, fmt.Errorf("%w: its transport is disabled", ErrNotAllowed)
+	}
+	return s
+}
+
+// acquire returns the session, connecting where there is none.
+func (s *server) acquire(ctx context.Context) (*Session, error) {
+	f, sess, err := s.board(false)
+	if f == nil {
+		return sess, err
+	}
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		s.leave(f)
+		return nil, errors.Join(ErrNotSent, context.Cause(ctx))
+	}
+	s.leave(f)
+	if f.err != nil {
+		return nil, errors.Join(ErrNotSent, f.err)
+	}
+	return f.sess, nil
+}
+
+// board returns the living session, or the flight to wait for, or why there
+// will be neither.
+func (s *server) board(keep bool) (*flight, *Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, errors.Join(ErrNotSent, ErrClosed)
+	}
+	if s.sess != nil {
+		if s.sess.Err() == nil {
+			return nil, s.sess, nil
+		}
+		s.lost()
+	}
+	if s.flight == nil {
+		switch {
+		case s.status == StatusUnsupported, s.status == StatusDisabled:
+			return nil, nil, errors.Join(ErrNotSent, s.err)
+		case time.Now().Before(s.retryAt):
+			return nil, nil, errors.Join(ErrNotSent, s.err)
+		}
+		s.takeOff()
+	}
+	s.flight.waiters++
+	s.flight.keep = s.flight.keep || keep
+	return s.flight, nil, nil
+}
+
+// leave ends the flight if it was for nobody else.
+func (s *server) leave(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.waiters--
+	if f.waiters == 0 && !f.keep {
+		f.cancel()
+	}
+}
+
+// takeOff begins to connect. It is called with the lock held.
+func (s *server) takeOff() {
+	ctx, cancel := context.WithCancel(s.ctx)
+	f := &flight{done: make(chan struct{}), cancel: cancel}
+	s.flight = f
+	s.turn(StatusConnecting, nil)
+	s.work.Go(func() {
+		defer cancel()
+		s.fly(ctx, f)
+	})
+}
+
+func (s *server) fly(ctx context.Context, f *flight) {
+	began := time.Now()
+	s.host.log(slog.LevelDebug, "connecting to an MCP server", s.id, slog.String("type", string(s.conf.Type())))
+	var list *toolList
+	var listErr error
+	sess, err := s.host.dialer.connect(ctx, s.p, s.conf, s.id, hooks{toolsChanged: s.changed, gone: s.gone})
+	if err == nil {
+		list, listErr = sess.listTools(ctx)
+	}
+
+	s.mu.Lock()
+	if err == nil && s.closed {
+		err = ErrClosed
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // everyone left
+	}
+	if err == nil {
+		err = sess.Err() // it came and went
+	}
+	f.sess, f.err = sess, err
+	s.flight = nil
+	if err == nil {
+		s.sess, s.born, s.retryAt = sess, time.Now(), time.Time{}
+		if list != nil {
+			s.list = list
+		}
+		s.turn(StatusConnected, listErr)
+	} else {
+		s.fail(err, ctx.Err() != nil)
+	}
+	s.mu.Unlock()
+
+	if err != nil {
+		if sess != nil {
+			_ = sess.Close()
+		}
+		s.host.log(slog.LevelWarn, "an MCP server is not connected", s.id,
+			slog.String("status", s.state().Status.String()), slog.String("error", err.Error()), slog.Duration("after", time.Since(began)))
+	} else {
+		s.host.log(slog.LevelInfo, "connected to an MCP server", s.id,
+			slog.String("protocol", sess.Info().ProtocolVersion), slog.Duration("after", time.Since(began)))
+		s.reportList(list, listErr)
+	}
+	s.host.rebuild()
+	s.host.tell(s.state())
+	close(f.done)
+}
+
+func (s *server) reportList(list *toolList, err error) {
+	if err != nil {
+		s.host.log(slog.LevelWarn, "the tools of an MCP server cannot be listed", s.id, slog.String("error", err.Error()))
+		return
+	}
+	for _, d := range list.dropped {
+		s.host.log(slog.LevelWarn, "a tool of an MCP server is left out", s.id, slog.String("tool", d.Local), slog.String("reason", d.Reason))
+	}
+}
+
+// turn changes the status. It is called with the lock held.
+func (s *server) turn(status Status, err error) {
+	s.status, s.err, s.since = status, err, time.Now()
+	if status == StatusConnecting {
+		state := s.stateLocked()
+		s.host.tell(state)
+	}
+}
+
+// fail notes that there is no session. What the caller gave up is no failure
+// of the server. It is called with the lock held.
+func (s *server) fail(err error, abandoned bool) {
+	switch {
+	case abandoned:
+		s.turn(StatusIdle, nil)
+	case errors.Is(err, ErrUnsupported):
+		s.turn(StatusUnsupported, err)
+	case errors.Is(err, ErrNotAllowed):
+		s.turn(StatusDisabled, err)
+	default:
+		s.failures++
+		s.retryAt = time.Now().Add(s.host.opts.Retry.wait(s.failures))
+		s.turn(StatusFailed, err)
+	}
+}
+
+// lost notes that the session has ended by itself. It is called with the lock
+// held.
+func (s *server) lost() {
+	if time.Since(s.born) >= s.host.opts.Retry.Stable {
+		s.failures = 0
+		s.retryAt = time.Time{}
+		s.turn(StatusFailed, s.sess.Err())
+	} else {
+		s.fail(s.sess.Err(), false)
+	}
+	s.sess = nil
+}
+
+// gone hears from a session that it ended by itself.
+func (s *server) gone(error) {
+	s.mu.Lock()
+	if s.sess == nil || s.sess.Err() == nil || s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.lost()
+	state := s.stateLocked()
+	s.mu.Unlock()
+	s.host.log(slog.LevelWarn, "an MCP server is gone", s.id, slog.String("error", errText(state.Err)))
+	s.host.tell(state)
+}
+
+// How often a server is listed again that keeps saying its tools changed.
+const (
+	relistMin = 100 * time.Millisecond
+	relistMax = 5 * time.Second
+)
+
+// changed hears from a session that the server's tools changed. It only
+// signals.
+func (s *server) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stale = true
+	if s.relists || s.closed || s.sess == nil {
+		return
+	}
+	s.relists = true
+	s.work.Go(s.relist)
+}
+
+// relist lists the tools until nothing has changed since, slower and slower
+// while the server goes on.
+func (s *server) relist() {
+	gap := relistMin
+	for {
+		s.mu.Lock()
+		sess := s.sess
+		if !s.stale || sess == nil || s.closed {
+			s.relists = false
+			s.mu.Unlock()
+			return
+		}
+		s.stale = false
+		s.mu.Unlock()
+		_ = s.listNow(s.ctx, sess)
+		pause := time.NewTimer(gap)
+		select {
+		case <-pause.C:
+		case <-s.ctx.Done():
+			pause.Stop()
+		}
+		gap = min(2*gap, relistMax)
+	}
+}
+
+// listNow lists the tools of a session and puts them in place.
+func (s *server) listNow(ctx context.Context, sess *Session) error {
+	list, err := sess.listTools(ctx)
+	s.mu.Lock()
+	if s.sess != sess || s.closed {
+		s.mu.Unlock()
+		return err
+	}
+	if err == nil {
+		s.list = list
+	}
+	s.err = err
+	state := s.stateLocked()
+	s.mu.Unlock()
+	s.reportList(list, err)
+	s.host.rebuild()
+	s.host.tell(state)
+	return err
+}
+
+// forgive lets the next use try at once, and ask the host again where it
+// refused.
+func (s *server) forgive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures, s.retryAt = 0, time.Time{}
+	if s.status == StatusDisabled {
+		s.turn(StatusIdle, nil)
+	}
+}
+
+// close ends the server for good and waits for what belongs to it.
+func (s *server) close() {
+	s.mu.Lock()
+	s.closed = true
+	sess := s.sess
+	s.mu.Unlock()
+	s.cancel(ErrClosed)
+	if sess != nil {
+		_ = sess.Close()
+	}
+	s.work.Wait()
+	s.mu.Lock()
+	sess = s.sess
+	s.mu.Unlock()
+	if sess != nil {
+		_ = sess.Close()
+	}
+}
+
+func (s *server) state() ServerState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stateLocked()
+}
+
+func (s *server) stateLocked() ServerState {
+	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since}
+	if s.sess != nil {
+		st.Info = s.sess.Info()
+	}
+	if s.list != nil {
+		st.Tools = len(s.list.tools)
+		st.Dropped = slices.Clone(s.list.dropped)
+	}
+	return st
+}
+
+// tools returns the last list, which stays while the server may come back.
+func (s *server) tools() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.list == nil || s.closed || s.status == StatusDisabled || s.status == StatusUnsupported {
+		return nil
+	}
+	return s.list.tools
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// LogValue returns the plugin's and the server's name and the instance, escaped.
+func (id ServerID) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("plugin", printable.Escape(id.Plugin)),
+		slog.String("server", printable.Escape(id.Server)),
+		slog.String("instance", printable.Escape(id.Instance.ID)),
+	)
+}
+
+// String returns the plugin's and the server's name, escaped.
+func (id ServerID) String() string {
+	return printable.Escape(id.Plugin) + "/" + printable.Escape(id.Server)
+}

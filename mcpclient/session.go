@@ -1,0 +1,389 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plugberth/plugberth/internal/modeltext"
+)
+
+// Session is a live session with one server. It is made by [Connect] or
+// [Host.Session] and is safe for concurrent use.
+type Session struct {
+	id     ServerID
+	limits Limits
+	wait   time.Duration // of a call
+	link   link
+	cs     *mcp.ClientSession
+	info   ServerInfo
+
+	ctx    context.Context // of all that is in flight; ends with the session
+	cancel context.CancelCauseFunc
+	end    sync.Once
+	ended  chan struct{}
+	endErr error
+
+	shut     sync.Once
+	shutDone chan struct{}
+
+	progress progressRoutes
+}
+
+// ServerInfo is what a server says of itself. Text is cleaned: it is the
+// server's and not to be trusted.
+type ServerInfo struct {
+	ProtocolVersion string
+	Name            string
+	Title           string
+	Version         string
+	Instructions    string // cut at [Limits].Instructions
+}
+
+// ID returns which server this is.
+func (s *Session) ID() ServerID { return s.id }
+
+// Info returns what the server said of itself.
+func (s *Session) Info() ServerInfo { return s.info }
+
+// MCP returns the SDK's session, for prompts, resources and whatever else the
+// server offers. Sizes stay bounded there, time does not: give each call a
+// context with a deadline. Close the [Session], not this one. [Session.Explain]
+// makes its errors say more.
+func (s *Session) MCP() *mcp.ClientSession { return s.cs }
+
+// Done is closed when the session has ended, by [Session.Close] or because the
+// server is gone.
+func (s *Session) Done() <-chan struct{} { return s.ended }
+
+// Err returns why the session ended: nil while it lives, [ErrClosed] after
+// [Session.Close], and an error that is [ErrServer], [ErrLimit] or
+// [ErrNotAllowed] otherwise.
+func (s *Session) Err() error {
+	select {
+	case <-s.ended:
+		return s.endErr
+	default:
+		return nil
+	}
+}
+
+// Explain makes an error of the SDK's session say what happened to the server:
+// that its process ended and the last of its stderr, that an address or a
+// redirect was refused, that a limit was passed. Text of the server is escaped
+// and bounded in it. It returns nil for nil.
+func (s *Session) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain(s.link, err)
+}
+
+// finish marks the session as ended, for the first reason given.
+func (s *Session) finish(err error) {
+	s.end.Do(func() {
+		s.endErr = err
+		s.cancel(err)
+		close(s.ended)
+	})
+}
+
+// watch waits until the server is gone. It is the one goroutine of a session.
+func (s *Session) watch(gone func(error)) {
+	sdk := make(chan error, 1)
+	go func() { sdk <- s.cs.Wait() }()
+	var err error
+	select {
+	case err = <-sdk:
+		if err == nil {
+			err = errors.New("the server closed the connection")
+		}
+	case <-s.link.done():
+		err = errors.New("the server is gone")
+	case <-s.ended:
+		return
+	}
+	err = explain(s.link, err)
+	s.finish(err)
+	s.Close()
+	if gone != nil && !errors.Is(s.Err(), ErrClosed) {
+		gone(s.Err())
+	}
+}
+
+// Close ends the session and everything that belongs to it: calls in flight
+// fail with [ErrClosed], a local process is ended with its whole group. It
+// returns when nothing is left, within some grace periods, and may be called
+// more than once.
+func (s *Session) Close() error {
+	s.finish(ErrClosed)
+	s.shut.Do(func() {
+		defer close(s.shutDone)
+		closeLink(s.link, s.cs)
+	})
+	<-s.shutDone
+	return nil
+}
+
+// closeLink says goodbye on a session, if there is one, and ends its link. The
+// SDK's Close waits for calls in flight, so it runs beside.
+func closeLink(l link, cs *mcp.ClientSession) {
+	closed := make(chan struct{})
+	if cs == nil {
+		close(closed)
+	} else {
+		go func() {
+			defer close(closed)
+			_ = cs.Close()
+		}()
+	}
+	_ = l.close(context.Background(), closed)
+	// What the session waits for has lost its link by now. The bound is for
+	// what nobody has thought of.
+	bound := time.NewTimer(closeBound)
+	defer bound.Stop()
+	select {
+	case <-closed:
+	case <-bound.C:
+	}
+}
+
+const closeBound = 5 * time.Second
+
+// CallOptions are optional settings of one call. The zero value is ready.
+type CallOptions struct {
+	// Timeout bounds the call instead of [Options].CallTimeout, when positive.
+	Timeout time.Duration
+	// Progress gets what the server says of its progress, in order, on a
+	// goroutine of its own. While it is busy only the newest is kept. It is not
+	// called after the call has returned.
+	Progress func(Progress)
+}
+
+// Progress is a server's report on a call.
+type Progress struct {
+	Done    float64
+	Total   float64 // 0 where the server does not know
+	Message string  // cleaned text of the server
+}
+
+// ErrNotSent is wrapped by the error of a call that has certainly not reached
+// the server, so that making it again is safe.
+var ErrNotSent = errors.New("mcpclient: the call was not sent")
+
+// CallTool calls a tool by the server's own name for it. Arguments are a JSON
+// object, or nothing. An error of the tool is a result with IsError; the error
+// that is returned says that there is no result: it wraps [ErrServer],
+// [ErrLimit], [ErrClosed] or the error of a context, with [ErrNotSent] where
+// that is certain, and a *jsonrpc.Error where the server answered with one.
+// Nothing is ever sent twice.
+func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
+	if err := s.Err(); err != nil {
+		return nil, errors.Join(ErrNotSent, err)
+	}
+	timeout := s.wait
+	if opts.Timeout > 0 {
+		timeout = opts.Timeout
+	}
+	call, end := s.begin(ctx, timeout)
+	defer end()
+	params := &mcp.CallToolParams{Name: tool}
+	if len(arguments) > 0 {
+		params.Arguments = arguments
+	}
+	if opts.Progress != nil {
+		token, done := s.progress.add(opts.Progress)
+		defer done()
+		params.SetProgressToken(token)
+	}
+	res, err := s.cs.CallTool(call, params)
+	if err != nil {
+		return nil, s.callError(ctx, call, err)
+	}
+	if res == nil {
+		return nil, fmt.Errorf("%w: it answered without a result", ErrServer)
+	}
+	if n := resultSize(res, s.limits.Result); n > s.limits.Result {
+		return nil, fmt.Errorf("%w: a result of more than %d bytes", ErrLimit, s.limits.Result)
+	}
+	return res, nil
+}
+
+var errCallTimeout = fmt.Errorf("the server did not answer in time: %w", context.DeadlineExceeded)
+
+// callError says why a call has no result: the caller's own context first, then
+// what ended the session or the call, then what the SDK says.
+func (s *Session) callError(ctx, call context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if ended := s.Err(); ended != nil {
+		return ended
+	}
+	cause := context.Cause(call)
+	if errors.Is(cause, errCallTimeout) {
+		return fmt.Errorf("%w: %w", ErrServer, cause)
+	}
+	err = explain(s.link, aborted(call, err))
+	if isUnsent(err) {
+		return errors.Join(ErrNotSent, err)
+	}
+	return err
+}
+
+// answerError is a protocol error that the server answered with, shown safely.
+type answerError struct{ wire *jsonrpc.Error }
+
+func (e *answerError) Error() string {
+	return fmt.Sprintf("%v: it answered with error %d: %s", ErrServer, e.wire.Code, brief(e.wire.Message))
+}
+
+func (e *answerError) Unwrap() []error { return []error{ErrServer, e.wire} }
+
+// brief makes a server's text fit for an error or a log.
+func brief(s string) string {
+	const most = 300
+	s = modeltext.Line(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// explain is link.explain with what a caller can match at least.
+func explain(l link, err error) error {
+	err = l.explain(err)
+	for _, known := range []error{ErrServer, ErrLimit, ErrNotAllowed, ErrClosed} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		return &answerError{wire}
+	}
+	return &serverError{err}
+}
+
+// serverError is an error of the SDK or the system that nothing more is known
+// of. Its text may hold the server's, so it is shown briefly.
+type serverError struct{ err error }
+
+func (e *serverError) Error() string   { return ErrServer.Error() + ": " + brief(e.err.Error()) }
+func (e *serverError) Unwrap() []error { return []error{ErrServer, e.err} }
+
+// resultSize measures a result as JSON, roughly, and stops soon after the
+// limit is passed.
+func resultSize(res *mcp.CallToolResult, limit int) int {
+	n := 0
+	for _, c := range res.Content {
+		if n > limit {
+			return n
+		}
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			n += len(c.Text)
+		case *mcp.ImageContent:
+			n += len(c.Data)/3*4 + len(c.MIMEType)
+		case *mcp.AudioContent:
+			n += len(c.Data)/3*4 + len(c.MIMEType)
+		case *mcp.ResourceLink:
+			n += len(c.URI) + len(c.Name) + len(c.Title) + len(c.Description) + len(c.MIMEType)
+		case *mcp.EmbeddedResource:
+			if r := c.Resource; r != nil {
+				n += len(r.URI) + len(r.Text) + len(r.Blob)/3*4 + len(r.MIMEType)
+			}
+		}
+		n += 32
+	}
+	n = jsonSize(res.StructuredContent, n, limit)
+	return jsonSize(map[string]any(res.Meta), n, limit)
+}
+
+func jsonSize(v any, n, limit int) int {
+	if n > limit {
+		return n
+	}
+	switch v := v.(type) {
+	case nil:
+	case string:
+		n += len(v) + 2
+	case json.RawMessage:
+		n += len(v)
+	case []any:
+		for _, c := range v {
+			n = jsonSize(c, n+1, limit)
+		}
+	case map[string]any:
+		for k, c := range v {
+			n = jsonSize(c, n+len(k)+4, limit)
+		}
+	default:
+		n += 8
+	}
+	return n
+}
+
+// progressRoutes lead a server's progress to the call that it belongs to.
+type progressRoutes struct {
+	next   atomic.Int64
+	mu     sync.Mutex
+	routes map[string]chan Progress
+}
+
+// add makes a route to f, and returns its token and what ends it.
+func (r *progressRoutes) add(f func(Progress)) (token string, done func()) {
+	token = "plugberth-" + strconv.FormatInt(r.next.Add(1), 10)
+	news := make(chan Progress, 1)
+	r.mu.Lock()
+	if r.routes == nil {
+		r.routes = map[string]chan Progress{}
+	}
+	r.routes[token] = news
+	r.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		for p := range news {
+			func() {
+				defer func() { _ = recover() }()
+				f(p)
+			}()
+		}
+	}()
+	return token, func() {
+		r.mu.Lock()
+		delete(r.routes, token)
+		close(news)
+		r.mu.Unlock()
+		<-idle
+	}
+}
+
+// deliver never blocks: it runs on the SDK's one goroutine for notifications.
+func (r *progressRoutes) deliver(token any, p Progress) {
+	key, ok := token.(string)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	news, ok := r.routes[key]
+	if !ok {
+		return
+	}
+	select {
+	case <-news: // an older one that nobody has taken
+	default:
+	}
+	news <- p
+}

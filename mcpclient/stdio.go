@@ -1,0 +1,186 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/plugin"
+)
+
+// planAttempts is how often a package may change while its host is asked.
+const planAttempts = 3
+
+// openStdio starts a stdio server of a plugin (AP §7.2.1, §9.1): it makes the
+// plan, has the host decide on it, makes the directories that the server needs
+// and launches it. opts have their defaults. The plan is made once more after
+// the host has decided, so that what is started is what was allowed, resolved
+// just before. It fails with [ErrNotAllowed] where the host's policy refuses,
+// with the context's error where that ended, and with [ErrServer].
+func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents, creds Credentials) (link, error) {
+	if opts.Consent == nil {
+		return nil, fmt.Errorf("%w: starting a server runs code of the package, and Options.Consent is not set", ErrNotAllowed)
+	}
+	if opts.DataRoot == "" {
+		return nil, fmt.Errorf("%w: a stdio server needs a data directory, and Options.DataRoot is not set", ErrNotAllowed)
+	}
+	plan, err := consentedPlan(ctx, p, id, opts, asked)
+	if err != nil {
+		return nil, err
+	}
+	base := opts.Environ
+	if base == nil {
+		base = BaseEnviron()
+	}
+	environ, err := mergeEnviron(base, plan.Env, creds.Env, onWindows)
+	if err != nil {
+		return nil, fmt.Errorf("%w: its environment cannot be made: %w", ErrServer, err)
+	}
+	launcher := opts.Launcher
+	if launcher == nil {
+		launcher = Local{}
+	}
+	proc, err := launch(ctx, launcher, Launch{
+		ID:      id,
+		Plan:    *plan,
+		Environ: environ,
+		Path:    lookupEnv(base, "PATH", onWindows),
+		PathExt: lookupEnv(base, "PATHEXT", onWindows),
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: it did not start: %w", ErrServer, err)
+	}
+	return newStdioLink(proc, opts, newMasker(injected(plan, creds)), stdioLogger(opts.Logger, id)), nil
+}
+
+// consentedPlan returns the plan that the host has allowed, with its directories
+// made.
+func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents) (*plugin.LaunchPlan, error) {
+	dataDir, err := plugin.DataDir(opts.DataRoot, id.Instance)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	plan, err := p.LaunchPlan(id.Server, dataDir)
+	for range planAttempts {
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrServer, err)
+		}
+		digest := plan.Digest()
+		err = asked.ask(ctx, opts.Consent, ConsentRequest{
+			ID:       id,
+			Plan:     *plan,
+			Digest:   digest,
+			Findings: loaderFindings(id.Server, plan.Env, onWindows),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := ensureDataDir(opts.DataRoot, id.Instance, plan.Dir); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrServer, err)
+		}
+		if plan, err = p.LaunchPlan(id.Server, dataDir); err == nil && plan.Digest() == digest {
+			return plan, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	return nil, fmt.Errorf("%w: what would be started changed each time that the host had allowed it", ErrServer)
+}
+
+// launch calls a launcher that may not keep to its context. A process that
+// comes too late is ended.
+func launch(ctx context.Context, launcher Launcher, l Launch) (Process, error) {
+	type result struct {
+		proc Process
+		err  error
+	}
+	started := make(chan result, 1)
+	go func() {
+		r := result{err: errors.New("the launcher did not return")}
+		defer func() {
+			if v := recover(); v != nil {
+				r = result{err: fmt.Errorf("the launcher panicked: %s", printable.Escape(fmt.Sprint(v)))}
+			}
+			started <- r
+		}()
+		proc, err := launcher.Launch(ctx, l)
+		if err == nil && proc == nil {
+			err = errors.New("the launcher returned no process")
+		}
+		if err == nil {
+			if stdin, stdout, stderr := proc.Pipes(); stdin == nil || stdout == nil || stderr == nil {
+				err = errors.New("the launcher returned a process without pipes")
+				abandon(proc)
+			}
+		}
+		r = result{proc, err}
+	}()
+	select {
+	case r := <-started:
+		return r.proc, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-started; r.err == nil {
+				abandon(r.proc)
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// abandon ends a process that is not used.
+func abandon(proc Process) {
+	proc.Kill()
+	stdin, stdout, stderr := proc.Pipes()
+	if stdin != nil {
+		stdin.Close()
+	}
+	if stdout != nil {
+		stdout.Close()
+	}
+	if stderr != nil {
+		stderr.Close()
+	}
+	proc.Wait()
+}
+
+// injected returns the values that must not show in what a server says: those
+// of the host, and the package's own but for short ones and paths of the
+// plugin, without which a message says nothing.
+func injected(plan *plugin.LaunchPlan, creds Credentials) []string {
+	var values []string
+	for name, v := range creds.Env {
+		if key := envKey(name, onWindows); key != envRoot && key != envData {
+			values = append(values, v)
+		}
+	}
+	for _, vs := range creds.Headers {
+		for _, v := range vs {
+			values = append(values, v)
+			if _, token, ok := strings.Cut(v, " "); ok && len(token) >= shortestPart {
+				values = append(values, token) // behind the scheme
+			}
+		}
+	}
+	for _, v := range plan.Env {
+		if len(v) >= shortestPart && !strings.Contains(v, plan.Env[envRoot]) && !strings.Contains(v, plan.Env[envData]) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// stdioLogger names the server in each record; a nil logger stays nil.
+func stdioLogger(l *slog.Logger, id ServerID) *slog.Logger {
+	if l == nil {
+		return nil
+	}
+	return l.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
+}
