@@ -485,3 +485,29 @@ func TestManySkills(t *testing.T) {
 		t.Errorf("findings %q", got)
 	}
 }
+
+// TestLenientSkills: the host chooses for each load what becomes of skills that
+// do not conform. [S7] [S6]
+func TestLenientSkills(t *testing.T) {
+	dir := write(t, map[string]string{
+		"plugin.json":          fill.Replace(`{@S,"name":"a"}`),
+		"skills/b/SKILL.md":    "---\nname: My Skill\ndescription: d\n---\nBody.\n",
+		"skills/lost/SKILL.md": "# No frontmatter\n",
+	})
+	for mode, want := range map[skills.Mode][]string{skills.Strict: nil, skills.Lenient: {"my-skill"}} {
+		p, err := plugin.Load(context.Background(), dir, plugin.Options{SkillMode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range p.Skills() {
+			names = append(names, s.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("mode %d: %q, %v", mode, names, p.Findings())
+		}
+		if mode == skills.Lenient && (p.Skill("my-skill") == nil || p.Skill("My Skill") != nil || !slices.Equal(p.SkippedSkills(), []string{"lost"})) {
+			t.Errorf("skipped %q", p.SkippedSkills())
+		}
+	}
+}

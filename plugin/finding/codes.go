@@ -76,6 +76,18 @@ const (
 	SkillBodyEncoding          Code = "skill-body-encoding"           // the body is not UTF-8 throughout
 	SkillUnknownKey            Code = "skill-unknown-key"             // a key is not part of the specification; it is kept for the host
 
+	// About one skill that lenient mode keeps and strict mode skips.
+
+	SkillNoFrontmatterLenient        Code = "skill-no-frontmatter-lenient"         // blank lines stand before the frontmatter; the skill is kept
+	SkillInvalidYAMLLenient          Code = "skill-invalid-yaml-lenient"           // a plain value has a colon that YAML cannot read; it is read as text
+	SkillNameMissingLenient          Code = "skill-name-missing-lenient"           // name is missing or null; the skill is offered under a name made from its directory
+	SkillNameInvalidLenient          Code = "skill-name-invalid-lenient"           // name breaks the rules for skill names; the skill is offered under another
+	SkillNameMismatchLenient         Code = "skill-name-mismatch-lenient"          // name differs from the name of the skill directory; the skill is kept
+	SkillDescriptionTooLongLenient   Code = "skill-description-too-long-lenient"   // description is over 1,024 characters; it is kept whole
+	SkillCompatibilityTooLongLenient Code = "skill-compatibility-too-long-lenient" // compatibility is over 500 characters; it is kept whole
+	SkillMetadataValueLenient        Code = "skill-metadata-value-lenient"         // a metadata value is a list or a mapping; it is kept as its YAML text
+	SkillAllowedToolsListLenient     Code = "skill-allowed-tools-list-lenient"     // allowed-tools is a list; its items are joined
+
 	// About mcp.json as a whole.
 
 	MCPNotRegular         Code = "mcp-not-regular"         // mcp.json is a directory, FIFO, device or dangling link
@@ -344,6 +356,34 @@ var table = []Info{
 	{SkillUnknownKey, SeverityInfo, BoundaryField, LayerSpec, "AS",
 		"a key is not part of the specification; it is kept for the host",
 		"Nothing, if a client reads it; otherwise move it under metadata."},
+	// one skill that lenient mode keeps and strict mode skips
+	{SkillNoFrontmatterLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"blank lines stand before the frontmatter; the skill is kept",
+		"Remove the blank lines; strict mode skips the skill."},
+	{SkillInvalidYAMLLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a plain value has a colon that YAML cannot read; it is read as text",
+		"Put the value in quotes; strict mode skips the skill."},
+	{SkillNameMissingLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name is missing or null; the skill is offered under a name made from its directory",
+		"Add name, equal to the directory name; strict mode skips the skill."},
+	{SkillNameInvalidLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name breaks the rules for skill names; the skill is offered under another",
+		"Use 1 to 64 of a-z, 0-9 and hyphen, no hyphen first, last or doubled; strict mode skips the skill."},
+	{SkillNameMismatchLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name differs from the name of the skill directory; the skill is kept",
+		"Rename one of the two; strict mode skips the skill."},
+	{SkillDescriptionTooLongLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"description is over 1,024 characters; it is kept whole",
+		"Shorten it; strict mode skips the skill."},
+	{SkillCompatibilityTooLongLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"compatibility is over 500 characters; it is kept whole",
+		"Shorten it; strict mode skips the skill."},
+	{SkillMetadataValueLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a metadata value is a list or a mapping; it is kept as its YAML text",
+		"Make it one string; strict mode skips the skill."},
+	{SkillAllowedToolsListLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"allowed-tools is a list; its items are joined",
+		"Write the tools in one line, separated by spaces; strict mode skips the skill."},
 	// mcp.json as a whole
 	{MCPNotRegular, SeverityError, BoundaryComponent, LayerSpec, "AP §6.2",
 		"mcp.json is a directory, FIFO, device or dangling link",
