@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -80,6 +81,9 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 	}
 	j := judgment{t: t, sheet: sheet, mode: opts.Mode,
 		skill: &Skill{directory: directory, front: string(doc.front), limits: opts.Limits, mode: opts.Mode}}
+	if doc.blank {
+		j.skill.rarely().blank = bytes.Count(content[:doc.open], []byte("\n"))
+	}
 	start := sheet.Len()
 	if colons != nil {
 		j.noteTexts(colons)

@@ -40,6 +40,7 @@ type rare struct {
 	renamed  bool     // the skill is not offered under the name it declares
 	declared string   // that name, "" where there is none
 	front    []byte   // the frontmatter with some values in quotes, nil where it is read as it is
+	blank    int      // lines before the opening delimiter
 }
 
 // rarely returns s.rare, made when first needed.

@@ -88,6 +88,11 @@ const (
 	SkillMetadataValueLenient        Code = "skill-metadata-value-lenient"         // a metadata value is a list or a mapping; it is kept as its YAML text
 	SkillAllowedToolsListLenient     Code = "skill-allowed-tools-list-lenient"     // allowed-tools is a list; its items are joined
 
+	// About skills and the policy of a host.
+
+	SkillShadowed     Code = "skill-shadowed"      // a skill of the same name comes first; this one is not offered
+	SkillToolsRefused Code = "skill-tools-refused" // the skill asks for tools, and the host allows none of them
+
 	// About mcp.json as a whole.
 
 	MCPNotRegular         Code = "mcp-not-regular"         // mcp.json is a directory, FIFO, device or dangling link
@@ -384,6 +389,13 @@ var table = []Info{
 	{SkillAllowedToolsListLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
 		"allowed-tools is a list; its items are joined",
 		"Write the tools in one line, separated by spaces; strict mode skips the skill."},
+	// skills and the policy of a host
+	{SkillShadowed, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"a skill of the same name comes first; this one is not offered",
+		"Rename one of the two, or leave one out."},
+	{SkillToolsRefused, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"the skill asks for tools, and the host allows none of them",
+		"Allow some of its tools, or leave the skill out."},
 	// mcp.json as a whole
 	{MCPNotRegular, SeverityError, BoundaryComponent, LayerSpec, "AP §6.2",
 		"mcp.json is a directory, FIFO, device or dangling link",
