@@ -511,3 +511,31 @@ func TestLenientSkills(t *testing.T) {
 		}
 	}
 }
+
+// TestSkillSource: a plugin's skills come with what plugin.json says of it.
+func TestSkillSource(t *testing.T) {
+	load := func(dir string, opts plugin.Options) *plugin.Plugin {
+		p, err := plugin.Load(context.Background(), dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	dir := write(t, rich)
+	source := load(dir, plugin.Options{}).SkillSource()
+	if want := (skills.Origin{Kind: skills.KindPackage, Package: "rich", Version: "1"}); source.Origin != want || len(source.Skills) != 1 || source.Skills[0].Name() != "good" {
+		t.Errorf("source %+v", source)
+	}
+	if source := load(dir, plugin.Options{Components: plugin.MCPOnly}).SkillSource(); source.Origin.Package != "rich" || len(source.Skills) > 0 {
+		t.Errorf("without skills: %+v", source)
+	}
+	// What the host brings along stays, wherever the plugin stands.
+	own := skills.Source{Origin: skills.Origin{Kind: skills.KindEmbedded, Package: "host"}, Skills: source.Skills}
+	set, err := skills.NewSet(skills.SetOptions{}, source, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := set.Lookup("good"); e.Origin != own.Origin || len(set.Shadowed()) != 1 {
+		t.Errorf("%+v", e)
+	}
+}

@@ -70,20 +70,24 @@ func (s *Skill) Declared() string {
 func (s *Skill) Directory() string { return s.directory }
 
 // Description returns what the skill does and when to use it, exactly as the
-// YAML value reads, blanks at its ends included (AS).
+// YAML value reads, blanks at its ends included (AS). It has at most 1,024
+// characters between them, in [Lenient] mode 8,192.
 func (s *Skill) Description() string { return s.description }
 
 // License returns the license key, or "" where there is none (AS).
 func (s *Skill) License() string { return s.license }
 
-// Compatibility returns the compatibility key, or "" where there is none (AS).
+// Compatibility returns the compatibility key, or "" where there is none (AS). It
+// has at most 500 characters; in [Lenient] mode only the frontmatter bounds it.
 func (s *Skill) Compatibility() string { return s.compatibility }
 
 // Metadata returns a copy of the metadata mapping, nil where there is none (AS).
+// A value that [Lenient] mode kept as YAML text is read with [Skill.Decode] as
+// what it is.
 func (s *Skill) Metadata() map[string]string { return maps.Clone(s.metadata) }
 
 // AllowedTools returns the tools of the allowed-tools key, split at blanks
-// outside parentheses (AS).
+// outside parentheses (AS). [Skill.ToolPatterns] reads them as patterns.
 func (s *Skill) AllowedTools() []string { return splitTools(s.tools) }
 
 // ExtraKeys returns the frontmatter keys that the specification does not

@@ -154,25 +154,34 @@ func (b Toolbox) lower(name string) string {
 
 // position returns the line and column in SKILL.md of a key's value, or zeros.
 func (s *Skill) position(key string) (line, column int) {
+	off, ok := s.valueOffset(key)
+	if !ok {
+		return 0, 0
+	}
+	line, column = textpos.New([]byte(s.front)).Position(off)
+	line++ // the opening delimiter
+	if s.rare != nil {
+		line += s.rare.blank
+	}
+	return line, column
+}
+
+// valueOffset returns where in the frontmatter the value of a key begins.
+func (s *Skill) valueOffset(key string) (off int, ok bool) {
 	front := []byte(s.front)
 	t := &tree{doc: document{front: front}}
-	var doc yaml.Node
 	if s.rare != nil && s.rare.front != nil {
 		front = s.rare.front
 	}
+	var doc yaml.Node
 	if unmarshal(front, &doc) != nil || len(doc.Content) != 1 {
-		return 0, 0
+		return 0, false
 	}
 	pairs := doc.Content[0].Content
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if k := follow(pairs[i]); k.Kind == yaml.ScalarNode && k.Value == key {
-			line, column = textpos.New(t.doc.front).Position(t.offset(pairs[i+1]))
-			line++ // the opening delimiter
-			if s.rare != nil {
-				line += s.rare.blank
-			}
-			return line, column
+			return t.offset(pairs[i+1]), true
 		}
 	}
-	return 0, 0
+	return 0, false
 }

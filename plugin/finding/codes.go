@@ -93,6 +93,16 @@ const (
 	SkillShadowed     Code = "skill-shadowed"      // a skill of the same name comes first; this one is not offered
 	SkillToolsRefused Code = "skill-tools-refused" // the skill asks for tools, and the host allows none of them
 
+	// About what a skill holds, from an audit that the host asks for.
+
+	SkillOverBudget      Code = "skill-over-budget"      // a text file is larger than the budget
+	SkillSecret          Code = "skill-secret"           // a file holds what looks like a credential
+	SkillHiddenText      Code = "skill-hidden-text"      // a file, its name or a value holds characters that do not show
+	SkillInjectionMarker Code = "skill-injection-marker" // a file, its name or a value holds a marker of chat templates or prompts
+	SkillProgram         Code = "skill-program"          // a file is a native program or WebAssembly
+	SkillScript          Code = "skill-script"           // a file is a script or has an executable bit
+	SkillAuditCut        Code = "skill-audit-cut"        // not everything was looked at
+
 	// About mcp.json as a whole.
 
 	MCPNotRegular         Code = "mcp-not-regular"         // mcp.json is a directory, FIFO, device or dangling link
@@ -396,6 +406,28 @@ var table = []Info{
 	{SkillToolsRefused, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
 		"the skill asks for tools, and the host allows none of them",
 		"Allow some of its tools, or leave the skill out."},
+	// what a skill holds, from an audit that the host asks for
+	{SkillOverBudget, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+		"a text file is larger than the budget",
+		"Split the file, so that only what is needed is read."},
+	{SkillSecret, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file holds what looks like a credential",
+		"Remove it from the file and its history, and revoke it."},
+	{SkillHiddenText, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file, its name or a value holds characters that do not show",
+		"Remove what is not meant to be read."},
+	{SkillInjectionMarker, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file, its name or a value holds a marker of chat templates or prompts",
+		"Read what follows; take the marker out where it is not needed."},
+	{SkillProgram, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file is a native program or WebAssembly",
+		"Ship the source, or say where the program comes from."},
+	{SkillScript, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+		"a file is a script or has an executable bit",
+		"Read it before anything runs it."},
+	{SkillAuditCut, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"not everything was looked at",
+		"Raise the bounds of the audit, or look at the rest."},
 	// mcp.json as a whole
 	{MCPNotRegular, SeverityError, BoundaryComponent, LayerSpec, "AP §6.2",
 		"mcp.json is a directory, FIFO, device or dangling link",
