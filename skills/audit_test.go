@@ -345,7 +345,7 @@ func TestAuditExecutableBit(t *testing.T) {
 
 // [L5] No file costs much. Measured: 0.2 s for the worst.
 func TestAuditIsQuick(t *testing.T) {
-	const size = 1 << 20
+	const size = 16 * hostileSize
 	for name, unit := range map[string]string{
 		"opened tags": "<", "brackets": "[", "tokens": "<|aaaa", "wide tokens": "<｜", "system": "<system ", "turns": "\nHuman: ", "hidden": "a\u202e", "a run": "\u200b", "marks": "\u200fא",
 		"emoji": "❤️", "flags": "🏴\U000e0067", "secrets": " ghp_" + strings.Repeat("a", 40), "not UTF-8": "\xff", "NUL": "\x00",

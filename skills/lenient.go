@@ -22,18 +22,14 @@ const maxLenientDescription = 8192
 // strictSkips is how the message of a forgiven fault ends.
 const strictSkips = "; strict mode skips the skill"
 
-// forgiven are the faults that lenient mode keeps a skill with, and the code of
-// the warning that takes the error's place.
+// forgiven gives the code of the warning that takes an error's place in lenient
+// mode, for faults that both modes note in one place.
 var forgiven = map[finding.Code]finding.Code{
-	finding.SkillNoFrontmatter:        finding.SkillNoFrontmatterLenient,
-	finding.SkillInvalidYAML:          finding.SkillInvalidYAMLLenient,
 	finding.SkillNameMissing:          finding.SkillNameMissingLenient,
 	finding.SkillNameInvalid:          finding.SkillNameInvalidLenient,
 	finding.SkillNameMismatch:         finding.SkillNameMismatchLenient,
 	finding.SkillDescriptionTooLong:   finding.SkillDescriptionTooLongLenient,
 	finding.SkillCompatibilityTooLong: finding.SkillCompatibilityTooLongLenient,
-	finding.SkillAllowedToolsList:     finding.SkillAllowedToolsListLenient,
-	finding.SkillMetadataValue:        finding.SkillMetadataValueLenient,
 }
 
 // forgive notes a fault as an error in strict mode and as a warning in lenient
@@ -49,7 +45,7 @@ func (j *judgment) forgive(code finding.Code, pointer string, n *yaml.Node, form
 // when all names are known; the message is completed then.
 func (j *judgment) rename(code finding.Code, pointer string, off int, message string) {
 	if j.mode == Lenient {
-		code = forgiven[code]
+		code, message = forgiven[code], message+strictSkips
 		j.skill.rarely().renamed = true
 	}
 	j.sheet.Add(code, j.skill.directory, pointer, off, "%s", message)

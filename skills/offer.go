@@ -14,11 +14,11 @@ import (
 // they are offered under, as [Lenient] says, and completes the findings about
 // them. The skills are in the order of their directories.
 func offerNames(list []*Skill, skipped []string, findings finding.List) {
-	renamed := map[string]string{} // by directory
+	var renamed []*Skill
 	for _, s := range list {
 		if s.rare != nil && s.rare.renamed {
 			s.rare.declared = s.name
-			renamed[s.directory] = ""
+			renamed = append(renamed, s)
 		}
 	}
 	if len(renamed) == 0 {
@@ -31,17 +31,33 @@ func offerNames(list []*Skill, skipped []string, findings finding.List) {
 	for _, directory := range skipped {
 		taken[directory] = true
 	}
-	type slugged struct {
+	chooseNames(renamed, taken)
+
+	offered := make(map[string]string, len(renamed)) // by directory
+	for _, s := range renamed {
+		offered[s.directory] = s.name
+	}
+	for i, f := range findings {
+		switch f.Code {
+		case finding.SkillNameMissingLenient, finding.SkillNameInvalidLenient, finding.SkillNameMismatchLenient:
+			if name := offered[f.Subject]; name != "" {
+				findings[i].Message = strings.TrimSuffix(f.Message, strictSkips) + "; it is offered as " + printable.Quote(name) + strictSkips
+			}
+		}
+	}
+}
+
+// chooseNames names the skills; taken are the directories of the load, which
+// keep their names, and then all names.
+func chooseNames(list []*Skill, taken map[string]bool) {
+	type choice struct {
 		*Skill
 		slug string
 		lost bool
 	}
-	var open []slugged
+	var open []choice
 	wanted := map[string]int{}
 	for _, s := range list {
-		if _, ok := renamed[s.directory]; !ok {
-			continue
-		}
 		slug, lost := slugOf(s.rare.declared, s.directory)
 		if slug == s.directory {
 			s.name = slug
@@ -50,41 +66,25 @@ func offerNames(list []*Skill, skipped []string, findings finding.List) {
 		if !lost {
 			wanted[slug]++
 		}
-		open = append(open, slugged{s, slug, lost})
+		open = append(open, choice{s, slug, lost})
 	}
-	free := func(s slugged) bool { return !s.lost && wanted[s.slug] == 1 && !taken[s.slug] }
-	claimed := map[string]bool{}
-	for _, s := range open {
-		if free(s) {
-			claimed[s.slug] = true
-		}
-	}
-	for _, s := range open {
-		if free(s) {
-			s.name = s.slug
+	// A slug that can stand does so before any name with a hash is made.
+	hashed := open[:0]
+	for _, c := range open {
+		if c.lost || wanted[c.slug] > 1 || taken[c.slug] {
+			hashed = append(hashed, c)
 			continue
 		}
+		c.name = c.slug
+		taken[c.slug] = true
+	}
+	for _, c := range hashed {
 		for n := 0; ; n++ {
-			s.name = hashedName(s.slug, s.directory, s.rare.declared, n)
-			if !taken[s.name] && !claimed[s.name] {
+			if c.name = hashedName(c.slug, c.directory, c.rare.declared, n); !taken[c.name] {
 				break
 			}
 		}
-		claimed[s.name] = true
-	}
-	for _, s := range list {
-		if _, ok := renamed[s.directory]; ok {
-			renamed[s.directory] = s.name
-		}
-	}
-	for i, f := range findings {
-		switch f.Code {
-		case finding.SkillNameMissingLenient, finding.SkillNameInvalidLenient, finding.SkillNameMismatchLenient:
-			if name := renamed[f.Subject]; name != "" {
-				findings[i].Message += "; it is offered as " + printable.Quote(name)
-			}
-			findings[i].Message += strictSkips
-		}
+		taken[c.name] = true
 	}
 }
 
