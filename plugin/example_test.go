@@ -12,6 +12,7 @@ import (
 
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
+	"github.com/plugberth/plugberth/skills"
 )
 
 // examplePackage writes a package to look at.
@@ -234,4 +235,26 @@ func ExampleLoadFS() {
 	// small 1
 	// {"color": "teal"}
 	// true
+}
+
+// The skills of a plugin are one source among those of a host.
+func ExamplePlugin_SkillSource() {
+	dir, remove := examplePackage()
+	defer remove()
+
+	p, err := plugin.Load(context.Background(), dir, plugin.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set, err := skills.NewSet(skills.SetOptions{}, p.SkillSource())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range set.Entries() {
+		fmt.Println(e.Name(), "from", e.Origin)
+	}
+	// Output:
+	// summarize from the package "reports" 1.2.0
 }

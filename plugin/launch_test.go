@@ -15,7 +15,6 @@ import (
 	"github.com/plugberth/plugberth/paths"
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
-	"github.com/plugberth/plugberth/skills"
 )
 
 // TestLaunchPlan: placeholders are replaced in args, env values and cwd, once,
@@ -310,7 +309,6 @@ func TestUnusableOptions(t *testing.T) {
 		"disabled":    {Disabled: []plugin.Transport{"STDIO"}},
 		"unsupported": {Unsupported: []plugin.Transport{"http"}},
 		"mode":        {SkillMode: 9},
-		"lenient":     {SkillMode: skills.Lenient, Components: plugin.MCPOnly},
 	} {
 		p, err := plugin.Load(context.Background(), t.TempDir(), opts)
 		if p != nil || !errors.Is(err, plugin.ErrOptions) || errors.Is(err, plugin.ErrRejected) {

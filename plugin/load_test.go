@@ -485,3 +485,57 @@ func TestManySkills(t *testing.T) {
 		t.Errorf("findings %q", got)
 	}
 }
+
+// TestLenientSkills: the host chooses for each load what becomes of skills that
+// do not conform. [S7] [S6]
+func TestLenientSkills(t *testing.T) {
+	dir := write(t, map[string]string{
+		"plugin.json":          fill.Replace(`{@S,"name":"a"}`),
+		"skills/b/SKILL.md":    "---\nname: My Skill\ndescription: d\n---\nBody.\n",
+		"skills/lost/SKILL.md": "# No frontmatter\n",
+	})
+	for mode, want := range map[skills.Mode][]string{skills.Strict: nil, skills.Lenient: {"my-skill"}} {
+		p, err := plugin.Load(context.Background(), dir, plugin.Options{SkillMode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range p.Skills() {
+			names = append(names, s.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("mode %d: %q, %v", mode, names, p.Findings())
+		}
+		if mode == skills.Lenient && (p.Skill("my-skill") == nil || p.Skill("My Skill") != nil || !slices.Equal(p.SkippedSkills(), []string{"lost"})) {
+			t.Errorf("skipped %q", p.SkippedSkills())
+		}
+	}
+}
+
+// TestSkillSource: a plugin's skills come with what plugin.json says of it.
+func TestSkillSource(t *testing.T) {
+	load := func(dir string, opts plugin.Options) *plugin.Plugin {
+		p, err := plugin.Load(context.Background(), dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	dir := write(t, rich)
+	source := load(dir, plugin.Options{}).SkillSource()
+	if want := (skills.Origin{Kind: skills.KindPackage, Package: "rich", Version: "1"}); source.Origin != want || len(source.Skills) != 1 || source.Skills[0].Name() != "good" {
+		t.Errorf("source %+v", source)
+	}
+	if source := load(dir, plugin.Options{Components: plugin.MCPOnly}).SkillSource(); source.Origin.Package != "rich" || len(source.Skills) > 0 {
+		t.Errorf("without skills: %+v", source)
+	}
+	// What the host brings along stays, wherever the plugin stands.
+	own := skills.Source{Origin: skills.Origin{Kind: skills.KindEmbedded, Package: "host"}, Skills: source.Skills}
+	set, err := skills.NewSet(skills.SetOptions{}, source, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := set.Lookup("good"); e.Origin != own.Origin || len(set.Shadowed()) != 1 {
+		t.Errorf("%+v", e)
+	}
+}

@@ -83,6 +83,16 @@ func (p *Plugin) Skill(name string) *skills.Skill {
 	return nil
 }
 
+// SkillSource returns the plugin's skills as a source for [skills.NewSet], with
+// the plugin's name and declared version as their origin.
+func (p *Plugin) SkillSource() skills.Source {
+	m := p.Manifest()
+	return skills.Source{
+		Origin: skills.Origin{Kind: skills.KindPackage, Package: m.Name, Version: m.Version},
+		Skills: p.Skills(),
+	}
+}
+
 // SkippedSkills returns the directory names of the skills that were skipped,
 // sorted. Each has an error among the findings.
 func (p *Plugin) SkippedSkills() []string {

@@ -8,10 +8,29 @@
 // Specification): one that does not conform is skipped with a finding, the others stay.
 // [Parse] judges the content of one SKILL.md.
 //
+// Public collections hold many skills with small faults. A host that would
+// rather keep them chooses [Lenient] mode, load by load: it keeps those with the
+// faults on its list, each with a warning, and offers every skill under a valid
+// name that no other of the load has.
+//
 // Skills load progressively. A [Skill] holds what a catalog shows, its name,
 // description and location, and the rest of the frontmatter, but not its body:
 // [Skill.Body] reads that on activation, [Skill.Resources] lists the files
 // beside it, and [Skill.FS] opens them, contained in the root.
+//
+// # Skills of a host
+//
+// A [Set] holds the skills that a host offers, from plugins, directories such as
+// .agents/skills and file systems of its own, each with its [Origin]. No plugin
+// takes the place of a skill of another kind of source, and what is shadowed is
+// reported. A [Snapshot] of a set, kept as plain data, tells after a reload what
+// was added, removed and changed, by [Skill.Digest].
+//
+// A [Toolbox] compares allowed-tools with the tools that the host has, by
+// patterns as agents write them ([ToolPattern]). [Skill.Audit] looks for what a
+// person may want to see before a skill is trusted: credentials, text that does
+// not show, markers of chat templates, executable content, large files. It is
+// for the host's policy and says nothing about conformance.
 //
 // # Choices
 //

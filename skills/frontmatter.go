@@ -12,6 +12,8 @@ const bom = "\uFEFF"
 // document is a SKILL.md cut into its parts. Offsets are of the file.
 type document struct {
 	bom   bool
+	blank bool   // blank lines before it were forgiven
+	open  int    // offset of the opening delimiter
 	front []byte // the YAML between the delimiters
 	start int    // offset of front
 	body  []byte // what follows the closing delimiter's line
@@ -30,8 +32,9 @@ func refuse(code finding.Code, off int, message string) *fault {
 }
 
 // split cuts a SKILL.md at its delimiters: the first line, and the first later
-// line that is --- in column one, blanks at their ends allowed.
-func split(file []byte) (document, *fault) {
+// line that is --- in column one, blanks at their ends allowed. In lenient mode
+// blank lines may stand before.
+func split(file []byte, mode Mode) (document, *fault) {
 	var doc document
 	rest := file
 	if bytes.HasPrefix(file, []byte(bom)) {
@@ -40,8 +43,16 @@ func split(file []byte) (document, *fault) {
 	}
 	line, next := cutLine(rest)
 	if !isDelimiter(line) {
-		return doc, noFrontmatter(file, rest, line)
+		f := noFrontmatter(file, rest, line)
+		for mode == Lenient && len(next) > 0 && len(bytes.TrimLeft(line, " \t\r")) == 0 {
+			doc.blank, rest = true, next
+			line, next = cutLine(rest)
+		}
+		if !doc.blank || !isDelimiter(line) {
+			return doc, f
+		}
 	}
+	doc.open = len(file) - len(rest)
 	doc.start = len(file) - len(next)
 	for rest = next; len(rest) > 0; rest = next {
 		line, next = cutLine(rest)
@@ -51,15 +62,17 @@ func split(file []byte) (document, *fault) {
 			return doc, nil
 		}
 	}
-	return doc, refuse(finding.SkillFrontmatterUnclosed, len(file)-len(bytes.TrimPrefix(file, []byte(bom))), "the frontmatter has no end: put a line that is --- behind it")
+	return doc, refuse(finding.SkillFrontmatterUnclosed, doc.open, "the frontmatter has no end: put a line that is --- behind it")
 }
+
+const blankLines = "the first line is not ---: remove the blank lines before the frontmatter"
 
 func noFrontmatter(file, rest, line []byte) *fault {
 	switch {
 	case bytes.HasPrefix(file, []byte{0xff, 0xfe}), bytes.HasPrefix(file, []byte{0xfe, 0xff}):
 		return refuse(finding.SkillInvalidEncoding, 0, "the file is UTF-16: save it as UTF-8")
 	case len(bytes.TrimSpace(line)) == 0 && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("---")):
-		return refuse(finding.SkillNoFrontmatter, 0, "the first line is not ---: remove the blank lines before the frontmatter")
+		return refuse(finding.SkillNoFrontmatter, 0, blankLines)
 	}
 	return refuse(finding.SkillNoFrontmatter, 0, "the first line is not ---: begin the file with frontmatter")
 }

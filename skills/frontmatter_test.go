@@ -46,7 +46,7 @@ func TestSplit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			doc, f := split([]byte(tt.file))
+			doc, f := split([]byte(tt.file), Strict)
 			if f != nil {
 				t.Fatalf("fault %s at %d: %s", f.code, f.off, f.message)
 			}
@@ -101,7 +101,7 @@ func TestSplitFaults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, f := split([]byte(tt.file))
+			_, f := split([]byte(tt.file), Strict)
 			if f == nil {
 				t.Fatal("no fault")
 			}
@@ -140,7 +140,7 @@ func TestCheckMarkers(t *testing.T) {
 // [S10]
 func TestBodyStaysAsItIs(t *testing.T) {
 	for _, body := range []string{"", "\n", "x", "\r\n# T\r\n\x00\xff\u2028---\n...\n", " \t\n---\n---\n"} {
-		doc, f := split([]byte("---\nname: x\ndescription: d\n---\n" + body))
+		doc, f := split([]byte("---\nname: x\ndescription: d\n---\n"+body), Strict)
 		if f != nil || string(doc.body) != body {
 			t.Errorf("body %q became %q, %v", body, doc.body, f)
 		}

@@ -1,6 +1,8 @@
 package skills
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -23,9 +25,10 @@ const (
 const fileName = "SKILL.md"
 
 // Parse judges the content of one SKILL.md for a skill in the directory of
-// that name (AS). It returns the skill, or nil where one of the findings is an
-// error. The skill has no files: [Skill.Body] and its like fail on it. The
-// error is only for options that cannot be used.
+// that name (AS), as it would be judged without siblings. It returns the skill,
+// or nil where one of the findings is an error. The skill has no files:
+// [Skill.Body] and its like fail on it. The error is only for options that
+// cannot be used.
 func Parse(directory string, content []byte, opts Options) (*Skill, finding.List, error) {
 	if err := opts.Check(); err != nil {
 		return nil, nil, err
@@ -38,14 +41,23 @@ func Parse(directory string, content []byte, opts Options) (*Skill, finding.List
 	} else {
 		s = judge(directory, content, opts, sheet)
 	}
-	return s, sheet.Findings(), nil
+	list := sheet.Findings()
+	if s != nil && opts.Mode == Lenient {
+		offerNames([]*Skill{s}, nil, list)
+	}
+	return s, list, nil
 }
+
+const (
+	toolsInOneLine   = "write the tools in one line, separated by spaces"
+	allowedToolsList = "allowed-tools is a list: " + toolsInOneLine
+)
 
 const tooLarge = "SKILL.md is larger than %d bytes: move detail to files of their own"
 
 // judge reads one SKILL.md and notes on the sheet what is wrong with it.
 func judge(directory string, content []byte, opts Options, sheet *report.Sheet) *Skill {
-	doc, f := split(content)
+	doc, f := split(content, opts.Mode)
 	if doc.bom {
 		sheet.Add(finding.ByteOrderMark, directory, "", 0, "the file begins with a byte order mark, which is ignored: save it without")
 	}
@@ -56,16 +68,26 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 		sheet.Add(f.code, directory, f.pointer, f.off, f.message)
 		return nil
 	}
+	if doc.blank {
+		sheet.Add(finding.SkillNoFrontmatterLenient, directory, "", 0, blankLines+strictSkips)
+	}
 	if off := textpos.FirstInvalid(doc.body); off >= 0 {
 		sheet.Add(finding.SkillBodyEncoding, directory, "", len(content)-len(doc.body)+off, "this byte of the body is not UTF-8: save the file as UTF-8")
 	}
-	t, f := doc.parse(opts.Limits.Depth)
+	t, colons, f := doc.parse(opts.Limits.Depth, opts.Mode)
 	if f != nil {
 		sheet.Add(f.code, directory, f.pointer, f.off, f.message)
 		return nil
 	}
-	j := judgment{t: t, sheet: sheet, skill: &Skill{directory: directory, front: string(doc.front), limits: opts.Limits}}
+	j := judgment{t: t, sheet: sheet, mode: opts.Mode,
+		skill: &Skill{directory: directory, front: string(doc.front), limits: opts.Limits, mode: opts.Mode}}
+	if doc.blank {
+		j.skill.rarely().blank = bytes.Count(content[:doc.open], []byte("\n"))
+	}
 	start := sheet.Len()
+	if colons != nil {
+		j.noteTexts(colons)
+	}
 	j.mapping()
 	if sheet.Errors(start) {
 		return nil
@@ -77,6 +99,7 @@ func judge(directory string, content []byte, opts Options, sheet *report.Sheet) 
 type judgment struct {
 	t     *tree
 	sheet *report.Sheet
+	mode  Mode
 	skill *Skill
 
 	name, description bool // a fault or value of it was met
@@ -96,21 +119,15 @@ func (j *judgment) mapping() {
 		}
 		j.field(pairs[i], key.Value, pairs[i+1])
 	}
-	missing := func(code finding.Code, what string) {
-		off := 0 // where the frontmatter opens
-		switch {
-		case j.t.root.Style&yaml.FlowStyle != 0:
-			off = j.t.offset(j.t.root) // its brace
-		case j.t.doc.bom:
-			off = len(bom)
-		}
-		j.sheet.Add(code, j.skill.directory, "", off, what)
+	missing := j.t.doc.open // where the frontmatter opens
+	if j.t.root.Style&yaml.FlowStyle != 0 {
+		missing = j.t.offset(j.t.root) // its brace
 	}
 	if !j.name {
-		missing(finding.SkillNameMissing, "name is missing: add it, equal to the directory name "+printable.Quote(j.skill.directory))
+		j.rename(finding.SkillNameMissing, "", missing, "name is missing: add it, equal to the directory name "+printable.Quote(j.skill.directory))
 	}
 	if !j.description {
-		missing(finding.SkillDescriptionMissing, "description is missing: say what the skill does and when to use it")
+		j.sheet.Add(finding.SkillDescriptionMissing, j.skill.directory, "", missing, "description is missing: say what the skill does and when to use it")
 	}
 }
 
@@ -121,7 +138,7 @@ func (j *judgment) field(at *yaml.Node, key string, value *yaml.Node) {
 	case "name":
 		j.name = true
 		if isNull(value) {
-			j.add(finding.SkillNameMissing, pointer, emptyAt(at, value), "name has no value: give it the directory name %s", printable.Quote(j.skill.directory))
+			j.rename(finding.SkillNameMissing, pointer, j.t.offset(emptyAt(at, value)), "name has no value: give it the directory name "+printable.Quote(j.skill.directory))
 			return
 		}
 		if text, ok := j.text(pointer, value); ok {
@@ -138,6 +155,9 @@ func (j *judgment) field(at *yaml.Node, key string, value *yaml.Node) {
 			switch {
 			case n == 0:
 				j.add(finding.SkillDescriptionMissing, pointer, value, "description is blank: say what the skill does and when to use it")
+			case n > MaxDescription && n <= maxLenientDescription:
+				j.forgive(finding.SkillDescriptionTooLong, pointer, value,
+					"description has %d characters: shorten it to %d", n, MaxDescription)
 			case n > MaxDescription:
 				j.add(finding.SkillDescriptionTooLong, pointer, value,
 					"description has %d characters: shorten it to %d", n, MaxDescription)
@@ -149,13 +169,17 @@ func (j *judgment) field(at *yaml.Node, key string, value *yaml.Node) {
 	case "compatibility":
 		text, ok := j.optional(pointer, key, at, value)
 		if n := utf8.RuneCountInString(text); ok && n > MaxCompatibility {
-			j.add(finding.SkillCompatibilityTooLong, pointer, value,
+			j.forgive(finding.SkillCompatibilityTooLong, pointer, value,
 				"compatibility has %d characters: shorten it to %d", n, MaxCompatibility)
 		}
 		j.skill.compatibility = text
 	case "allowed-tools":
-		if follow(value).Kind == yaml.SequenceNode {
-			j.add(finding.SkillAllowedToolsList, pointer, value, "allowed-tools is a list: write the tools in one line, separated by spaces")
+		switch list := follow(value); {
+		case list.Kind == yaml.SequenceNode && j.mode == Lenient:
+			j.joinTools(pointer, value, list)
+			return
+		case list.Kind == yaml.SequenceNode:
+			j.add(finding.SkillAllowedToolsList, pointer, value, allowedToolsList)
 			return
 		}
 		j.skill.tools, _ = j.optional(pointer, key, at, value)
@@ -163,7 +187,8 @@ func (j *judgment) field(at *yaml.Node, key string, value *yaml.Node) {
 		j.metadata(pointer, at, value)
 	default:
 		j.add(finding.SkillUnknownKey, pointer, at, "the key %s is not part of the specification; it is kept for the host", printable.Quote(key))
-		j.skill.extra = append(j.skill.extra, key)
+		rare := j.skill.rarely()
+		rare.extra = append(rare.extra, key)
 	}
 }
 
@@ -171,13 +196,13 @@ func (j *judgment) judgeName(name string, value *yaml.Node) {
 	j.skill.name = name
 	if err := CheckName(name); err != nil {
 		reason := strings.TrimPrefix(err.Error(), ErrName.Error()+": ")
-		j.add(finding.SkillNameInvalid, "/name", value,
-			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, MaxName)
+		j.rename(finding.SkillNameInvalid, "/name", j.t.offset(value), fmt.Sprintf(
+			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, MaxName))
 		return
 	}
 	if name != j.skill.directory {
-		j.add(finding.SkillNameMismatch, "/name", value,
-			"name is %s but the directory is %s: rename one of the two", printable.Quote(name), printable.Quote(j.skill.directory))
+		j.rename(finding.SkillNameMismatch, "/name", j.t.offset(value), fmt.Sprintf(
+			"name is %s but the directory is %s: rename one of the two", printable.Quote(name), printable.Quote(j.skill.directory)))
 	}
 }
 
@@ -241,6 +266,8 @@ func (j *judgment) metadata(pointer string, at, value *yaml.Node) {
 			j.add(finding.SkillNotAString, below, at, "YAML reads this key as %s; it is taken as its text: put it in quotes", tagName(tag))
 		}
 		switch v := follow(value); {
+		case v.Kind != yaml.ScalarNode && j.mode == Lenient:
+			j.nested(below, key.Value, value)
 		case v.Kind != yaml.ScalarNode:
 			j.add(finding.SkillMetadataValue, below, value, "the value of %s is %s: make it one text", printable.Quote(key.Value), kindName(v))
 		case isNull(v):

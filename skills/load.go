@@ -20,9 +20,42 @@ type Mode uint8
 const (
 	// Strict skips every skill that does not conform, as AP §7.1 asks.
 	Strict Mode = iota
-	// Lenient is reserved for keeping skills with certain faults, each with a
-	// warning. It is not available yet: loading with it fails with an error
-	// that is errors.ErrUnsupported.
+	// Lenient keeps skills with these faults and no others, each with a warning
+	// in place of the error that strict mode has:
+	//
+	//   - a name that differs from the directory, is longer than 64 characters,
+	//     or is not spelled as a skill name is; a missing or empty name
+	//   - a description of 1,025 to 8,192 characters, kept whole
+	//   - a compatibility of more than 500 characters, kept whole
+	//   - allowed-tools as a list of texts, joined with blanks
+	//   - metadata values that are lists or mappings, kept as YAML text
+	//   - an unquoted colon in a plain value that begins and ends in the line of
+	//     its key, which is one word; the value is read as text, in up to 32
+	//     places, fewer where the frontmatter is larger than 16 KiB
+	//   - blank lines before the frontmatter
+	//
+	// What strict mode keeps, lenient mode keeps with the same values.
+	//
+	// A skill with a fault of its name is offered under another, by these rules:
+	//
+	//  1. The slug of a name is the name with A-Z in lower case and each run of
+	//     other characters than a-z and 0-9 as one hyphen, none first or last.
+	//     What is not ASCII is lost, and so is what goes over 64 characters.
+	//  2. The slug is that of the declared name; that of the directory where
+	//     there is no name or nothing is left of it; "skill" where nothing is
+	//     left of that.
+	//  3. A slug that equals the directory is the name. No other skill gets the
+	//     name of a directory, not even where the skill in it was skipped.
+	//  4. So is a slug from which nothing was lost, if no other skill of the load
+	//     has the same and it is no directory's name.
+	//  5. Otherwise the name is the first 55 characters of the slug, hyphens at
+	//     its end left out, a hyphen, and the first 8 hexadecimal digits of the
+	//     SHA-256 of the directory, a NUL and the declared name. Should that be
+	//     taken, a NUL and 1 are added to what is hashed, then 2 in place of 1,
+	//     and so on, for one skill after the other in the order of directories.
+	//
+	// So the name depends on what else there is only where two want the same,
+	// never on the order in which files are found.
 	Lenient
 )
 
@@ -58,16 +91,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Check reports whether the options can be used: an unknown mode cannot, and
-// neither, for now, can [Lenient], with an error that is errors.ErrUnsupported.
+// Check reports whether the options can be used: an unknown mode cannot.
 func (o Options) Check() error {
-	switch o.Mode {
-	case Strict:
-		return nil
-	case Lenient:
-		return fmt.Errorf("skills: lenient mode: %w", errors.ErrUnsupported)
+	if o.Mode > Lenient {
+		return fmt.Errorf("skills: mode %d is unknown", o.Mode)
 	}
-	return fmt.Errorf("skills: mode %d is unknown", o.Mode)
+	return nil
 }
 
 // State says what became of a directory of skills.
@@ -94,8 +123,8 @@ func (s State) String() string {
 // Listing is what [Load] found. It is the caller's to keep.
 type Listing struct {
 	State    State
-	Skills   []*Skill     // those that conform, sorted by directory name
-	Skipped  []string     // directory names of those that do not, sorted; each has an error among the findings
+	Skills   []*Skill     // those that were kept, sorted by directory name
+	Skipped  []string     // directory names of the others, sorted; each has an error among the findings
 	Findings finding.List // in the order of the directories
 }
 
@@ -121,6 +150,9 @@ func Load(ctx context.Context, root *paths.Root, dir string, opts Options) (*Lis
 	l := loader{ctx: ctx, root: root, dir: dir, opts: opts, out: &Listing{}}
 	if err := l.load(); err != nil {
 		return nil, err
+	}
+	if opts.Mode == Lenient {
+		offerNames(l.out.Skills, l.out.Skipped, l.out.Findings)
 	}
 	return l.out, nil
 }

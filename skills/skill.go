@@ -13,9 +13,9 @@ import (
 	"github.com/plugberth/plugberth/paths"
 )
 
-// Skill is one skill that conforms. It is made by [Load] or [Parse], is
-// immutable and safe for concurrent use. The zero value is a skill without a
-// name or content.
+// Skill is one skill that conforms, or that [Lenient] mode keeps. It is made by
+// [Load] or [Parse], is immutable and safe for concurrent use. The zero value is
+// a skill without a name or content.
 type Skill struct {
 	name          string
 	directory     string
@@ -24,41 +24,80 @@ type Skill struct {
 	compatibility string
 	metadata      map[string]string
 	tools         string
-	extra         []string
 	front         string
+	rare          *rare // nil for most skills
 
 	location string
 	root     *paths.Root // nil for a parsed skill
 	dir      string      // of the skill, resolved, in root
 	limits   Limits
+	mode     Mode
 }
 
-// Name returns the skill's name (AS).
+// rare is what few skills have.
+type rare struct {
+	extra    []string // keys that the specification does not define
+	renamed  bool     // the skill is not offered under the name it declares
+	declared string   // that name, "" where there is none
+	front    []byte   // the frontmatter with some values in quotes, nil where it is read as it is
+	blank    int      // lines before the opening delimiter
+}
+
+// rarely returns s.rare, made when first needed.
+func (s *Skill) rarely() *rare {
+	if s.rare == nil {
+		s.rare = &rare{}
+	}
+	return s.rare
+}
+
+// Name returns the name under which the skill is offered: always valid as
+// [CheckName] says, and unique among the skills of one load. It is the name
+// that SKILL.md declares (AS), unless [Lenient] mode had to find another.
 func (s *Skill) Name() string { return s.name }
+
+// Declared returns the name that SKILL.md declares, or "" where it declares
+// none. It differs from [Skill.Name] in [Lenient] mode only, and may then be any
+// text: use finding.Escape to show it.
+func (s *Skill) Declared() string {
+	if s.rare != nil && s.rare.renamed {
+		return s.rare.declared
+	}
+	return s.name
+}
 
 // Directory returns the name of the skill's directory.
 func (s *Skill) Directory() string { return s.directory }
 
 // Description returns what the skill does and when to use it, exactly as the
-// YAML value reads, blanks at its ends included (AS).
+// YAML value reads, blanks at its ends included (AS). It has at most 1,024
+// characters between them, in [Lenient] mode 8,192.
 func (s *Skill) Description() string { return s.description }
 
 // License returns the license key, or "" where there is none (AS).
 func (s *Skill) License() string { return s.license }
 
-// Compatibility returns the compatibility key, or "" where there is none (AS).
+// Compatibility returns the compatibility key, or "" where there is none (AS). It
+// has at most 500 characters; in [Lenient] mode only the frontmatter bounds it.
 func (s *Skill) Compatibility() string { return s.compatibility }
 
 // Metadata returns a copy of the metadata mapping, nil where there is none (AS).
+// A value that [Lenient] mode kept as YAML text is read with [Skill.Decode] as
+// what it is.
 func (s *Skill) Metadata() map[string]string { return maps.Clone(s.metadata) }
 
 // AllowedTools returns the tools of the allowed-tools key, split at blanks
-// outside parentheses (AS).
+// outside parentheses (AS). [Skill.ToolPatterns] reads them as patterns.
 func (s *Skill) AllowedTools() []string { return splitTools(s.tools) }
 
 // ExtraKeys returns the frontmatter keys that the specification does not
 // define, in document order. [Skill.Decode] reads them.
-func (s *Skill) ExtraKeys() []string { return slices.Clone(s.extra) }
+func (s *Skill) ExtraKeys() []string {
+	if s.rare == nil {
+		return nil
+	}
+	return slices.Clone(s.rare.extra)
+}
 
 // Frontmatter returns the YAML between the delimiters, unchanged.
 func (s *Skill) Frontmatter() string { return s.front }
@@ -75,8 +114,12 @@ var ErrNoKey = errors.New("skills: the frontmatter has no such key")
 // in the value that into points to, as gopkg.in/yaml.v3 does. It fails with
 // [ErrNoKey] or the YAML reader's error.
 func (s *Skill) Decode(key string, into any) error {
+	front := []byte(s.front)
+	if s.rare != nil && s.rare.front != nil {
+		front = s.rare.front
+	}
 	var doc yaml.Node
-	if err := unmarshal([]byte(s.front), &doc); err != nil {
+	if err := unmarshal(front, &doc); err != nil {
 		return err
 	}
 	if len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode {
@@ -114,7 +157,7 @@ func (s *Skill) Body() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	doc, f := split(file)
+	doc, f := split(file, s.mode)
 	if f != nil {
 		return "", fmt.Errorf("skills: %s: %s", s.location, f.message)
 	}

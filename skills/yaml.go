@@ -107,32 +107,47 @@ func (t *tree) position(line, column int) int {
 }
 
 // parse reads the frontmatter's YAML and refuses what a reader of skills has
-// no use for and an attacker might have.
-func (d document) parse(maxDepth int) (*tree, *fault) {
+// no use for and an attacker might have. In lenient mode it may return values
+// that it took for text.
+func (d document) parse(maxDepth int, mode Mode) (*tree, *texts, *fault) {
 	t := &tree{doc: d}
 	var doc yaml.Node
+	var colons *texts
 	if err := unmarshal(d.front, &doc); err != nil {
-		return t, t.syntax(err)
+		if mode == Lenient {
+			colons = readColons(d.front, &doc)
+		}
+		if colons == nil {
+			return nil, nil, t.syntax(err)
+		}
 	}
+	if f := t.take(&doc, maxDepth); f != nil {
+		return nil, nil, f
+	}
+	return t, colons, nil
+}
+
+// take makes doc the tree if it is what a frontmatter may be.
+func (t *tree) take(doc *yaml.Node, maxDepth int) *fault {
 	if doc.Kind == 0 || len(doc.Content) != 1 {
-		return t, refuse(finding.SkillFrontmatterNotMapping, d.start, "the frontmatter is empty: give it name and description")
+		return refuse(finding.SkillFrontmatterNotMapping, t.doc.start, "the frontmatter is empty: give it name and description")
 	}
 	t.root = doc.Content[0]
 	aliases := false
 	if f := t.vet(t.root, maxDepth, &aliases); f != nil {
-		return t, f
+		return f
 	}
 	if aliases {
 		e := expansion{sizes: map[*yaml.Node]size{}}
 		if !e.count(t.root) {
-			return t, refuse(finding.SkillAliasExpansion, t.offset(e.at),
+			return refuse(finding.SkillAliasExpansion, t.offset(e.at),
 				"this alias refers to itself or expands too far: write the value out")
 		}
 	}
 	if t.root.Kind != yaml.MappingNode {
-		return t, refuse(finding.SkillFrontmatterNotMapping, t.offset(t.root), "the frontmatter is no mapping: write key: value lines")
+		return refuse(finding.SkillFrontmatterNotMapping, t.offset(t.root), "the frontmatter is no mapping: write key: value lines")
 	}
-	return t, nil
+	return nil
 }
 
 // unmarshal reads the one document of src; none leaves into as it is. It turns
@@ -310,6 +325,32 @@ var parserMessage = regexp.MustCompile(`^(did not find expected (key|node conten
 
 var lineMessage = regexp.MustCompile(`^line (\d+): (.*)$`)
 
+// problemOf returns what the reader finds wrong with front, or said in err, and
+// the line, from 1, that it means; nothing where it finds no fault.
+func problemOf(front []byte, err error) (line int, problem string) {
+	// On the first line the reader tells where it gave up, elsewhere where the
+	// construct begins that it gave up in. The latter is of more use.
+	if again := unmarshal(append([]byte("\n"), front...), new(yaml.Node)); again != nil {
+		err = again
+	}
+	if err == nil {
+		return 0, ""
+	}
+	line, problem = 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := lineMessage.FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		problem = m[2]
+		if !parserMessage.MatchString(problem) {
+			line--
+		}
+	}
+	return line, problem
+}
+
+// mappingProblem is what the reader says of a colon that it takes for the end
+// of a key where none can stand.
+const mappingProblem = "mapping values are not allowed"
+
 // searchable is the size up to which a frontmatter is read again in parts to
 // find a fault. Those that people write are smaller.
 const searchable = 8 << 10
@@ -318,20 +359,7 @@ const searchable = 8 << 10
 // near to the fault as can be told.
 func (t *tree) syntax(err error) *fault {
 	front := t.doc.front
-	// On the first line the reader tells where it gave up, elsewhere where the
-	// construct begins that it gave up in. The latter is of more use.
-	if again := unmarshal(append([]byte("\n"), front...), new(yaml.Node)); again != nil {
-		err = again
-	}
-	line := 1
-	problem := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := lineMessage.FindStringSubmatch(problem); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		problem = m[2]
-		if !parserMessage.MatchString(problem) {
-			line--
-		}
-	}
+	line, problem := problemOf(front, err)
 	is := func(prefix string) bool { return strings.HasPrefix(problem, prefix) }
 	code, off := finding.SkillInvalidYAML, t.value(line)
 	var text string
@@ -344,7 +372,7 @@ func (t *tree) syntax(err error) *fault {
 			off = t.doc.start + i
 		}
 		text = "a control character stands here: remove it"
-	case is("mapping values are not allowed"):
+	case is(mappingProblem):
 		if line, _ := cutLine(front[off-t.doc.start:]); off == first || !colons(line) {
 			off = first
 			text = "a key cannot stand here: check the indentation and the line before, and put text with a colon and a blank in quotes"

@@ -5,7 +5,8 @@
 //	inspect [-json] [-lenient] [-lint] [-data DIR] PATH...
 //
 // Each PATH is the directory of one plugin. With -json, standard output is one
-// JSON document a path and nothing else. With -data, each stdio server is shown
+// JSON document a path and nothing else. With -lenient, skills with faults that
+// some hosts forgive are kept, each with a warning. With -data, each stdio server is shown
 // with its launch plan, for a plugin installed with its data below DIR; nothing
 // is started or created.
 //
@@ -62,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.PrintDefaults()
 	}
 	asJSON := flags.Bool("json", false, "print one JSON document a path")
-	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive (not available yet)")
+	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive, with warnings")
 	lint := flags.Bool("lint", false, "also say what is allowed but likely not meant")
 	data := flags.String("data", "", "show launch plans, for plugin data below `DIR`")
 	if err := flags.Parse(args); err != nil {

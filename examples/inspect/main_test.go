@@ -78,6 +78,30 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+func TestLenient(t *testing.T) {
+	status, out, _ := inspectPaths(t, "-json", "-lenient", "testdata/broken")
+	var d struct {
+		document
+		Findings []map[string]any `json:"findings"`
+	}
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range d.Skills {
+		names = append(names, s.Directory+" "+s.Name)
+	}
+	if want := []string{"Title-Case title-case", "colon colon", "ok ok"}; !slices.Equal(names, want) {
+		t.Errorf("skills %q, want %q", names, want)
+	}
+	if want := []string{"lost", "no-description"}; !slices.Equal(d.SkippedSkills, want) || status != statusFindings {
+		t.Errorf("skipped %q, want %q; status %d", d.SkippedSkills, want, status)
+	}
+	if _, out, _ := inspectPaths(t, "-lenient", "testdata/broken"); !strings.Contains(out, "strict mode skips the skill") {
+		t.Errorf("no word of strict mode:\n%s", out)
+	}
+}
+
 // keys returns the member names of a JSON object in their order.
 func keys(t *testing.T, object string) []string {
 	t.Helper()
@@ -192,7 +216,6 @@ func TestFailures(t *testing.T) {
 		{"missing directory", []string{"-json", "testdata/none", "testdata/demo"}, "testdata/none", 1},
 		{"an empty path", []string{"-json", ""}, "inspect:", 0},
 		{"a file", []string{"-json", "main.go"}, "main.go", 0},
-		{"lenient is not available", []string{"-json", "-lenient", "testdata/demo"}, "lenient", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, out, errs := inspectPaths(t, tc.args...)

@@ -76,6 +76,33 @@ const (
 	SkillBodyEncoding          Code = "skill-body-encoding"           // the body is not UTF-8 throughout
 	SkillUnknownKey            Code = "skill-unknown-key"             // a key is not part of the specification; it is kept for the host
 
+	// About one skill that lenient mode keeps and strict mode skips.
+
+	SkillNoFrontmatterLenient        Code = "skill-no-frontmatter-lenient"         // blank lines stand before the frontmatter; the skill is kept
+	SkillInvalidYAMLLenient          Code = "skill-invalid-yaml-lenient"           // a plain value has a colon that YAML cannot read; it is read as text
+	SkillNameMissingLenient          Code = "skill-name-missing-lenient"           // name is missing or null; the skill is offered under a name made from its directory
+	SkillNameInvalidLenient          Code = "skill-name-invalid-lenient"           // name breaks the rules for skill names; the skill is offered under another
+	SkillNameMismatchLenient         Code = "skill-name-mismatch-lenient"          // name differs from the name of the skill directory; the skill is kept
+	SkillDescriptionTooLongLenient   Code = "skill-description-too-long-lenient"   // description is over 1,024 characters; it is kept whole
+	SkillCompatibilityTooLongLenient Code = "skill-compatibility-too-long-lenient" // compatibility is over 500 characters; it is kept whole
+	SkillMetadataValueLenient        Code = "skill-metadata-value-lenient"         // a metadata value is a list or a mapping; it is kept as its YAML text
+	SkillAllowedToolsListLenient     Code = "skill-allowed-tools-list-lenient"     // allowed-tools is a list; its items are joined
+
+	// About skills and the policy of a host.
+
+	SkillShadowed     Code = "skill-shadowed"      // a skill of the same name comes first; this one is not offered
+	SkillToolsRefused Code = "skill-tools-refused" // the skill asks for tools, and the host allows none of them
+
+	// About what a skill holds, from an audit that the host asks for.
+
+	SkillOverBudget      Code = "skill-over-budget"      // a text file is larger than the budget
+	SkillSecret          Code = "skill-secret"           // a file holds what looks like a credential
+	SkillHiddenText      Code = "skill-hidden-text"      // a file, its name or a value holds characters that do not show
+	SkillInjectionMarker Code = "skill-injection-marker" // a file, its name or a value holds a marker of chat templates or prompts
+	SkillProgram         Code = "skill-program"          // a file is a native program or WebAssembly
+	SkillScript          Code = "skill-script"           // a file is a script or has an executable bit
+	SkillAuditCut        Code = "skill-audit-cut"        // not everything was looked at
+
 	// About mcp.json as a whole.
 
 	MCPNotRegular         Code = "mcp-not-regular"         // mcp.json is a directory, FIFO, device or dangling link
@@ -346,6 +373,63 @@ var table = []Info{
 	{SkillUnknownKey, SeverityInfo, BoundaryField, LayerSpec, "AS",
 		"a key is not part of the specification; it is kept for the host",
 		"Nothing, if a client reads it; otherwise move it under metadata."},
+	// one skill that lenient mode keeps and strict mode skips
+	{SkillNoFrontmatterLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"blank lines stand before the frontmatter; the skill is kept",
+		"Remove the blank lines; strict mode skips the skill."},
+	{SkillInvalidYAMLLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a plain value has a colon that YAML cannot read; it is read as text",
+		"Put the value in quotes; strict mode skips the skill."},
+	{SkillNameMissingLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name is missing or null; the skill is offered under a name made from its directory",
+		"Add name, equal to the directory name; strict mode skips the skill."},
+	{SkillNameInvalidLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name breaks the rules for skill names; the skill is offered under another",
+		"Use 1 to 64 of a-z, 0-9 and hyphen, no hyphen first, last or doubled; strict mode skips the skill."},
+	{SkillNameMismatchLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"name differs from the name of the skill directory; the skill is kept",
+		"Rename one of the two; strict mode skips the skill."},
+	{SkillDescriptionTooLongLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"description is over 1,024 characters; it is kept whole",
+		"Shorten it; strict mode skips the skill."},
+	{SkillCompatibilityTooLongLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"compatibility is over 500 characters; it is kept whole",
+		"Shorten it; strict mode skips the skill."},
+	{SkillMetadataValueLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a metadata value is a list or a mapping; it is kept as its YAML text",
+		"Make it one string; strict mode skips the skill."},
+	{SkillAllowedToolsListLenient, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"allowed-tools is a list; its items are joined",
+		"Write the tools in one line, separated by spaces; strict mode skips the skill."},
+	// skills and the policy of a host
+	{SkillShadowed, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"a skill of the same name comes first; this one is not offered",
+		"Rename one of the two, or leave one out."},
+	{SkillToolsRefused, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"the skill asks for tools, and the host allows none of them",
+		"Allow some of its tools, or leave the skill out."},
+	// what a skill holds, from an audit that the host asks for
+	{SkillOverBudget, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+		"a text file is larger than the budget",
+		"Split the file, so that only what is needed is read."},
+	{SkillSecret, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file holds what looks like a credential",
+		"Remove it from the file and its history, and revoke it."},
+	{SkillHiddenText, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file, its name or a value holds characters that do not show",
+		"Remove what is not meant to be read."},
+	{SkillInjectionMarker, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file, its name or a value holds a marker of chat templates or prompts",
+		"Read what follows; take the marker out where it is not needed."},
+	{SkillProgram, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+		"a file is a native program or WebAssembly",
+		"Ship the source, or say where the program comes from."},
+	{SkillScript, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+		"a file is a script or has an executable bit",
+		"Read it before anything runs it."},
+	{SkillAuditCut, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+		"not everything was looked at",
+		"Raise the bounds of the audit, or look at the rest."},
 	// mcp.json as a whole
 	{MCPNotRegular, SeverityError, BoundaryComponent, LayerSpec, "AP §6.2",
 		"mcp.json is a directory, FIFO, device or dangling link",

@@ -145,7 +145,7 @@ func TestEveryCodeIsUsed(t *testing.T) {
 func document(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("# Findings\n\n" +
-		"Every problem that loading meets is a finding with one of these codes. This page is made from the table in `plugin/finding`; to change it, change the table and run\n\n" +
+		"Every problem that loading meets, or a check that the host asks for, is a finding with one of these codes. This page is made from the table in `plugin/finding`; to change it, change the table and run\n\n" +
 		"```\ngo test ./plugin/finding -run Document -update\n```\n\n" +
 		"The severity says how much a finding costs, the boundary what it is confined to, the layer whose rule it is: `spec` is the text of a specification, `safety` where plugberth refuses more than the text asks, `policy` the host's configuration. Sections are of the Agent Plugins Specification 1.0.0 (AP) and the Agent Skills specification (AS).\n")
 	group := ""
