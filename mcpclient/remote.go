@@ -39,7 +39,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	if !ok {
 		return nil, broken("server %s is no remote server", printable.Quote(srv.Name()))
 	}
-	if opts.Egress == nil {
+	if e := opts.Egress; e == nil || !e.Public && !e.Loopback && len(e.Allow) == 0 {
 		return nil, refused("egress policy: the host has chosen none")
 	}
 	u, err := url.Parse(remote.URL)
