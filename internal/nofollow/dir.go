@@ -213,25 +213,42 @@ func (d *Dir) OpenOrCreate(name string, perm fs.FileMode) (*os.File, error) {
 // before it takes the place. It fails with [ErrLink] where something else than a
 // regular file stands there.
 func (d *Dir) Replace(name string, data []byte, perm fs.FileMode, sync bool) error {
-	temp := name + tempSuffix
-	for _, n := range []string{name, temp} {
-		info, err := d.Lstat(n)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && !info.Mode().IsRegular() {
-			return &fs.PathError{Op: "replace", Path: n, Err: ErrLink}
-		}
-	}
-	if err := d.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.regular("replace", name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err := d.Forget(name); err != nil {
+		return err
+	}
+	temp := name + tempSuffix
 	err := d.create(temp, data, perm, sync)
 	if err == nil {
 		err = d.root.Rename(temp, name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		d.root.Remove(temp)
+	}
+	return err
+}
+
+// regular reports what keeps an entry from being a regular file.
+func (d *Dir) regular(op, name string) error {
+	info, err := d.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: op, Path: name, Err: ErrLink}
+	}
+	return err
+}
+
+// Forget removes what a [Dir.Replace] that was interrupted left of a file. It
+// fails with [ErrLink] where something else than a regular file stands there.
+func (d *Dir) Forget(name string) error {
+	temp := name + tempSuffix
+	err := d.regular("remove", temp)
+	if err == nil {
+		err = d.root.Remove(temp)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	return err
 }
