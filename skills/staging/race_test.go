@@ -39,10 +39,16 @@ func newArena(t *testing.T) *arena {
 	} {
 		a.versions = append(a.versions, items(t, source(t, v, "review", "second")))
 	}
-	for _, at := range []string{"outside/", "outside/s/", "outside/review/", "outside/s/review/", "outside/references/", "outside/.plugberth/", "ws/mine/", "ws/mine/review/"} {
-		for name, text := range map[string]string{"SKILL.md": skillMD("review"), "references/a.md": "1", "references/sub/b.md": "1", "a.md": "1", "sub/b.md": "1", "b.md": "1", "keep": "keep"} {
-			fill(t, base, map[string]string{at + name: text})
+	for _, name := range []string{
+		"outside/s/review/SKILL.md", "outside/s/review/references/a.md", "outside/review/SKILL.md", "outside/review/references/a.md",
+		"outside/references/a.md", "outside/references/sub/b.md", "outside/.plugberth/keep", "outside/keep",
+		"ws/mine/SKILL.md", "ws/mine/references/a.md", "ws/mine/references/sub/b.md", "ws/mine/review/SKILL.md", "ws/mine/keep",
+	} {
+		text := "1"
+		if path.Base(name) == "SKILL.md" {
+			text = skillMD("review")
 		}
+		fill(t, base, map[string]string{name: text})
 	}
 	var err error
 	a.ws, err = os.OpenRoot(a.target.Workspace)

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -64,8 +64,16 @@ type target struct {
 // workspace can write a record, so it is believed only where it can do no more
 // than that.
 func readRecord(state *nofollow.Dir, name string) (*record, error) {
+	data, _, err := state.ReadFile(name+recordExt, maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	return parseRecord(data, name)
+}
+
+func parseRecord(data []byte, name string) (*record, error) {
 	var r record
-	if err := readJSON(state, name+recordExt, &r); err != nil {
+	if err := decode(data, &r); err != nil {
 		return nil, err
 	}
 	if r.Format != format || r.Name != name || !goodFiles(r.Files) {
@@ -83,7 +91,7 @@ func goodFiles(files map[string]written) bool {
 			return false
 		}
 		for c := range strings.SplitSeq(name, "/") {
-			if filename.Flaw(c, false) != "" {
+			if filename.Flaw(c, runtime.GOOS == "windows") != "" {
 				return false
 			}
 		}
@@ -96,18 +104,14 @@ func isWork(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-func readJSON(state *nofollow.Dir, name string, into any) error {
-	data, _, err := state.ReadFile(name, maxRecord)
-	if err != nil {
-		return err
-	}
+func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%w: %s", ErrRecord, name)
+		return ErrRecord
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("%w: %s", ErrRecord, name)
+		return ErrRecord
 	}
 	return nil
 }

@@ -158,7 +158,11 @@ func (s *session) acquire(fresh bool) error {
 		return ErrBusy
 	}
 	var known target
-	switch err := readJSON(s.state, targetFile, &known); {
+	data, _, err := s.state.ReadFile(targetFile, maxRecord)
+	if err == nil {
+		err = decode(data, &known)
+	}
+	switch {
 	case errors.Is(err, fs.ErrNotExist): // an interrupted run made the state; what else it made is not known
 		s.made.Created = 0
 		if err := writeJSON(s.state, targetFile, s.made); err != nil {
