@@ -42,7 +42,10 @@ type Recorder interface {
 }
 
 // AgentChannel is everything an agent can say to its host. A host that wants
-// to offer less implements only some of the four interfaces.
+// to offer less implements only some of the four interfaces; see [Parts].
+//
+// Errors of all four are for the host, unless they are an [AgentError], which
+// the agent may read, or [ErrBlocked].
 type AgentChannel interface {
 	Asker
 	Summarizer

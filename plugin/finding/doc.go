@@ -15,7 +15,8 @@
 // has been released keeps its meaning.
 //
 // A finding's Subject, File and Pointer hold names as the package gave them.
-// [Finding.String], the JSON form and log output escape what does not print;
-// use them rather than the fields when you show a finding to a person. Message
-// is escaped already.
+// [Finding.String] and log output escape what does not print; use them rather
+// than the fields when you show a finding to a person. The JSON form keeps all
+// that JSON can hold and escapes only bytes that are not UTF-8. Message is
+// escaped already.
 package finding
