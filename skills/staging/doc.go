@@ -21,9 +21,9 @@
 //   - scripts is copied only where [Item.Scripts] says so.
 //   - Other entries whose name begins with a period are not copied.
 //   - Other files are copied, unless they are programs and Item.Scripts does not
-//     say so: files that are executable, that begin with #! or as a native
-//     program does, or that have an extension by which a system runs them, such
-//     as .sh, .bat or .exe.
+//     say so: files that begin with #! or as a native program does, that have
+//     an extension by which a system runs them, such as .sh, .bat or .exe, or
+//     that are executable and have no extension.
 //
 // No file gets an executable bit without Item.Scripts, and with it those that
 // have one in the package, SKILL.md excepted. Windows has no such bit, so what

@@ -20,8 +20,8 @@ type Reason string
 
 // The reasons.
 const (
-	// NeedsScripts: it is the scripts directory, or an executable file outside
-	// of references and assets, and the item does not allow scripts.
+	// NeedsScripts: it is the scripts directory, or a program outside of
+	// references and assets, and the item does not allow scripts.
 	NeedsScripts Reason = "scripts are not allowed"
 	// VersionControl: it belongs to a version control system, which would act
 	// on what it says.
@@ -61,7 +61,9 @@ func byContent(name string, data []byte, executable, allow bool) Reason {
 	if top := top(name); allow || name == skillFile || top == references || top == assets {
 		return ""
 	}
-	if executable || isProgram(name, data) {
+	// Archives and other systems give every file the bit: it says something only
+	// of a file whose name does not say what it is.
+	if executable && path.Ext(name) == "" || isProgram(name, data) {
 		return NeedsScripts
 	}
 	return ""

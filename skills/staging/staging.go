@@ -103,8 +103,8 @@ type Item struct {
 	// Package names where the skill comes from; it is recorded.
 	Package string
 	// Scripts says that the host lets programs of this package into the
-	// workspace: the scripts directory, other executable files, and
-	// executable bits.
+	// workspace: the scripts directory, programs elsewhere, and executable
+	// bits.
 	Scripts bool
 }
 

@@ -33,6 +33,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 		"forms.md":                "Forms.\n",
 		"core/module.py":          "def g(): pass\n",
 		"core/tool":               "x:text\n",
+		"core/guide.md":           "x:Guide.\n",
 		"core/shebang":            "#!/usr/bin/env python\n",
 		"core/elf":                "\x7fELF\x02",
 		"start.BAT":               "@echo off\n",
@@ -55,6 +56,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 		"assets/logo.png":       "\x89PNG",
 		"forms.md":              "Forms.\n",
 		"core/module.py":        "def g(): pass\n",
+		"core/guide.md":         "Guide.\n",
 		"in.md":                 "Be kind.\n",
 		"assets/shared/text.md": "Shared.\n",
 	}
@@ -108,7 +110,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 	if got := files(t, target, "review"); !maps.Equal(got, all) {
 		t.Errorf("with scripts: %q", differ(all, got))
 	}
-	if got := executable(); runtime.GOOS != "windows" && !slices.Equal(got, []string{"tool", "run.sh", "run.sh", "run.sh"}) {
+	if got := executable(); runtime.GOOS != "windows" && !slices.Equal(got, []string{"guide.md", "tool", "run.sh", "run.sh", "run.sh"}) {
 		t.Errorf("executable: %q", got)
 	}
 
