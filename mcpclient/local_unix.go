@@ -172,8 +172,7 @@ func (p *localProcess) Wait() error {
 	return p.waitErr
 }
 
-// groupTime bounds waiting for the killed to be gone: of those that nobody
-// reaps, as in a container without an init, a number stays.
+// groupTime bounds waiting for the killed to be gone.
 const groupTime = time.Second
 
 func (p *localProcess) wait() error {
@@ -198,7 +197,7 @@ func (p *localProcess) wait() error {
 	}
 	pause := 100 * time.Microsecond
 	for deadline := time.Now().Add(groupTime); time.Now().Before(deadline); pause = min(2*pause, 20*time.Millisecond) {
-		if syscall.Kill(-pid, 0) != nil {
+		if syscall.Kill(-pid, 0) != nil || onlyDead(pid) {
 			break
 		}
 		time.Sleep(pause)

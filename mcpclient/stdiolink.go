@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,19 +193,36 @@ func (l *stdioLink) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	var exit *ExitError
-	reason := l.reason()
-	switch {
-	case errors.As(err, &exit), reason != nil && errors.Is(err, reason):
-		return err
-	case reason != nil:
-		return fmt.Errorf("%w: %w", err, reason)
+	if reason := l.reason(); reason != nil {
+		return withReason(err, reason)
 	}
 	if said := l.said(); said != "" && !l.conn.heard.Load() {
 		return fmt.Errorf("%w; the server has not sent a message yet%s", err, said)
 	}
 	return err
 }
+
+// withReason returns an error that is both, and says the reason once: the SDK
+// puts its text into errors that do not wrap it.
+func withReason(err, reason error) error {
+	var exit *ExitError
+	if errors.Is(err, reason) || errors.As(err, &exit) {
+		return err
+	}
+	text := err.Error()
+	if !strings.Contains(text, reason.Error()) {
+		text += ": " + reason.Error()
+	}
+	return &explained{text, []error{err, reason}}
+}
+
+type explained struct {
+	text string
+	errs []error
+}
+
+func (e *explained) Error() string   { return e.text }
+func (e *explained) Unwrap() []error { return e.errs }
 
 // close implements [link]: the server's input is closed, after the grace period
 // it is asked to terminate, after another it is killed. Once ctx has ended it is
