@@ -9,11 +9,37 @@ import (
 )
 
 // awaitExit returns when the process has ended, without reaping it: its number,
-// which is its group's too, stays taken.
+// which is its group's too, stays taken. Where the kernel can signal the end
+// through a descriptor, waiting costs no thread.
 func awaitExit(pid int) error {
+	if awaitPidfd(pid) {
+		return nil
+	}
+	return waitid(unix.P_PID, pid, unix.WEXITED|unix.WNOWAIT)
+}
+
+func awaitPidfd(pid int) (ended bool) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // Linux 5.10
+	if err != nil {
+		return false
+	}
+	file := os.NewFile(uintptr(fd), "pidfd")
+	defer file.Close()
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var waitErr error
+	err = conn.Read(func(fd uintptr) bool {
+		waitErr = waitid(unix.P_PIDFD, int(fd), unix.WEXITED|unix.WNOWAIT)
+		return waitErr != unix.EAGAIN
+	})
+	return err == nil && waitErr == nil
+}
+
+func waitid(kind, id, options int) error {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
+		if err := unix.Waitid(kind, id, nil, options, nil); err != unix.EINTR {
 			return err
 		}
 	}

@@ -124,6 +124,26 @@ func TestStdioServerWorks(t *testing.T) {
 	}
 }
 
+// [R3] A session outlives the context that it was made with.
+func TestStdioOutlivesItsConnectContext(t *testing.T) {
+	noLeaks(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	opened, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, Credentials{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &testLink{stdioLink: opened.(*stdioLink), changed: make(chan struct{}, 1)}
+	t.Cleanup(func() { l.end(t) })
+	if err := l.connect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	l.echo(t)
+	if _, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, Credentials{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
 // inheritable reports whether a file of this process goes to its children
 // though nobody hands it to them.
 func inheritable(fd string) bool {
@@ -147,8 +167,9 @@ func TestStdioPackagedProgram(t *testing.T) {
 		"gone":        {"type": "stdio", "command": "./bin/gone"},
 		"plain":       {"type": "stdio", "command": "./bin/plain"},
 		"interpreter": {"type": "stdio", "command": "./bin/interpreter"},
+		"crlf":        {"type": "stdio", "command": "./bin/crlf"},
 		"garbage":     {"type": "stdio", "command": "./bin/garbage"},
-		"empty":       {"type": "stdio", "command": "./bin/empty"},
+		"large":       {"type": "stdio", "command": "testserver", "args": []string{strings.Repeat("SECRET", 1<<15)}},
 		"unknown":     {"type": "stdio", "command": "no-such-program"},
 		"cwd":         {"type": "stdio", "command": "testserver", "cwd": "./gone"},
 		"dir":         {"type": "stdio", "command": "./bin/dir"},
@@ -157,7 +178,7 @@ func TestStdioPackagedProgram(t *testing.T) {
 		"bin/my tool":     "#!/bin/sh\nexec testserver \"$0\" \"$@\"\n",
 		"bin/interpreter": "#! /no/such\x1b/interpreter -x\n",
 		"bin/garbage":     "\x7fELF garbage",
-		"bin/empty":       "",
+		"bin/crlf":        "#!/bin/sh\r\nexec true\r\n",
 		"bin/plain":       "text",
 	})
 	if err := os.Symlink("bin/my tool", filepath.Join(dir, "link")); err != nil {
@@ -184,6 +205,8 @@ func TestStdioPackagedProgram(t *testing.T) {
 		{"gone", `the program "` + dir + `/bin/gone" does not exist`, fs.ErrNotExist},
 		{"plain", "is not executable: set its executable bit", ErrServer},
 		{"interpreter", `the interpreter "/no/such\x1b/interpreter" that the script`, fs.ErrNotExist},
+		{"crlf", "ends with a carriage return", ErrServer},
+		{"large", "arguments and environment together are larger than the system takes", ErrServer},
 		{"garbage", "is no program for this system", ErrServer},
 		{"unknown", `"no-such-program" is in no directory of PATH`, ErrServer},
 		{"cwd", `the working directory "` + dir + `/gone" does not exist`, fs.ErrNotExist},
@@ -191,6 +214,9 @@ func TestStdioPackagedProgram(t *testing.T) {
 		{"escape", "command", paths.ErrEscape},
 	} {
 		t.Run("[E5] "+c.server, func(t *testing.T) {
+			if c.server == "large" && runtime.GOOS != "linux" {
+				t.Skip("the limit is another one")
+			}
 			noLeaks(t)
 			id := testID
 			id.Server = c.server

@@ -89,7 +89,8 @@ var testID = ServerID{Instance: plugin.Instance{ID: "demo@test"}, Plugin: "demo"
 // testOptions allow everything and are quick.
 func testOptions(t testing.TB) *Options {
 	t.Helper()
-	environ := []string{"PATH=" + selfDir(t)}
+	// The race detector lets a process wait for a second before it exits.
+	environ := []string{"PATH=" + selfDir(t), "GORACE=atexit_sleep_ms=0"}
 	for _, e := range BaseEnviron() {
 		if !strings.HasPrefix(strings.ToUpper(e), "PATH=") {
 			environ = append(environ, e)

@@ -273,9 +273,11 @@ func (l *stdioLink) shutdown(ctx context.Context, sessionClosed <-chan struct{})
 	select {
 	case <-l.exited:
 		<-drained
+		<-l.gone
 		return nil
 	default:
 	}
+	l.markGone(nil)
 	err := fmt.Errorf("%w: it did not end when it was killed", ErrServer)
 	for range cap(failed) {
 		select {

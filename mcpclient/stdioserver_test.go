@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plugberth/plugberth/plugin"
 )
 
 // The test binary is also the stdio server of the tests: started with
@@ -27,9 +30,8 @@ func init() {
 
 // testServer speaks MCP by hand, so that it can also do it wrongly.
 type testServer struct {
-	mode   string
-	out    *bufio.Writer
-	called func(id json.RawMessage, tool string, args map[string]any)
+	mode string
+	out  *bufio.Writer
 }
 
 func (s *testServer) send(format string, args ...any) {
@@ -49,6 +51,18 @@ func (s *testServer) run() {
 	s.out = bufio.NewWriter(os.Stdout)
 	switch s.mode {
 	case "sleep": // a child of another mode
+		sleep()
+	case "host": // of a server, until it is killed
+		self, _ := os.Executable()
+		p, err := Local{}.Launch(context.Background(), Launch{
+			Plan:    plugin.LaunchPlan{Program: self, Dir: filepath.Dir(self)},
+			Environ: []string{serverModeEnv + "=normal"},
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(7)
+		}
+		fmt.Println(p.(*localProcess).proc.Pid)
 		sleep()
 	case "stubborn child":
 		ignoreSignals()
