@@ -133,7 +133,7 @@ const (
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
 
-	// About a server that is to be started; reported when consent is asked for.
+	// About a server that is to be started, when consent is asked for.
 
 	LaunchEnvLoadsCode Code = "launch-env-loads-code" // env sets a variable by which programs load or start code
 )
