@@ -51,7 +51,7 @@ type stdioLink struct {
 
 	mu      sync.Mutex
 	isGone  bool
-	closing bool  // close was called before the server was gone
+	closing bool  // its input was closed before the server was gone
 	cause   error // why the way was given up, before the server ended
 
 	closeOnce sync.Once
@@ -117,6 +117,9 @@ func (l *stdioLink) markGone(cause error) (first bool) {
 		return false
 	}
 	l.isGone, l.cause = true, cause
+	// One that ends when its input is closed, as the SDK does after a handshake
+	// that failed, did not end by itself.
+	l.closing = l.closing || cause == nil && l.conn.isClosed()
 	close(l.gone)
 	return true
 }
