@@ -160,7 +160,10 @@ const (
 	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
-	ServerEnvLoadsCode         Code = "server-env-loads-code"        // env sets a variable that makes programs load code; reported when consent is asked for
+
+	// About a server that is to be started, when consent is asked for.
+
+	LaunchEnvLoadsCode Code = "launch-env-loads-code" // env sets a variable by which programs load or start code
 )
 
 // Info is what the table says of a code.
@@ -588,8 +591,9 @@ var table = []Info{
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
-	{ServerEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
-		"env sets a variable that makes programs load code; reported when consent is asked for",
+	// a server that is to be started
+	{LaunchEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
+		"env sets a variable by which programs load or start code",
 		"Look at the value before you allow the server."},
 }
 
