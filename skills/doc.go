@@ -31,6 +31,7 @@
 // person may want to see before a skill is trusted: credentials, text that does
 // not show, markers of chat templates, executable content, large files. It is
 // for the host's policy and says nothing about conformance.
+//
 // A host shows skills to a model as an [Offer] each: [CatalogXML] and
 // [CatalogJSON] render what stands in a system prompt, [Offer.Activate] hands
 // over one skill, and [Offer.ReadResource] one of its files. What a skill's
