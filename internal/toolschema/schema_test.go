@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestParse(t *testing.T) { // [R9]
+func TestParse(t *testing.T) { // [R9] [K1]
 	chain := func(n int) string { // doubles at each level
 		var b strings.Builder
 		b.WriteString(`{"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{`)
@@ -92,7 +92,7 @@ func TestNoValidator(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) { // [R11]
+func TestValidate(t *testing.T) { // [K5] [R11]
 	s, err := Parse([]byte(`{
 		"type": "object",
 		"properties": {
