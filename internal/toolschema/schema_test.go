@@ -92,7 +92,7 @@ func TestNoValidator(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) { // [K5] [R11]
+func TestValidate(t *testing.T) { // [R11]
 	s, err := Parse([]byte(`{
 		"type": "object",
 		"properties": {
