@@ -1,0 +1,309 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plugberth/plugberth/internal/printable"
+)
+
+// codeLimited is the JSON-RPC code for a message over the rate of a grant.
+const codeLimited = -32029
+
+// dispatch is the middleware through which every message of a grant goes.
+func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		allowed := e.messages.Allow()
+		if method == "tools/call" {
+			return e.callTool(ctx, next, req.(*mcp.CallToolRequest), allowed)
+		}
+		if !allowed {
+			return nil, &jsonrpc.Error{Code: codeLimited, Message: "too many requests: slow down"}
+		}
+		switch method {
+		case "tools/list":
+			return e.listTools(ctx, next, req)
+		case "initialize":
+			if e.reg.draining.Load() {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: endShutdown.text}
+			}
+			if err := e.initialized(req.GetSession().(*mcp.ServerSession)); err != nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the session cannot be opened"}
+			}
+			return e.shielded(ctx, next, method, req)
+		case "ping", "server/discover", "logging/setLevel",
+			"prompts/list", "resources/list", "resources/templates/list":
+			return e.shielded(ctx, next, method, req)
+		case "subscriptions/listen":
+			return e.listen(ctx, next, method, req)
+		}
+		if strings.HasPrefix(method, "notifications/") {
+			return e.shielded(ctx, next, method, req)
+		}
+		return e.callHost(ctx, next, method, req)
+	}
+}
+
+// shielded calls what holds no handler of the host but its middleware.
+func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (res mcp.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("handler panicked", "method", method, "panic", panicText(v), "stack", stack())
+			res, err = nil, internalError()
+		}
+	}()
+	return next(context.WithValue(ctx, runKey{}, &e.run), method, req)
+}
+
+func internalError() error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+}
+
+// listTools lists one tool set, whole, and beside it what the host added to the
+// SDK's server.
+func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mcp.Request) (mcp.Result, error) {
+	set := e.tools.Load()
+	res, err := e.shielded(ctx, next, "tools/list", req)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := res.(*mcp.ListToolsResult)
+	if !ok {
+		return nil, internalError()
+	}
+	sdk := list.Tools
+	for cursor := list.NextCursor; cursor != ""; {
+		r := *req.(*mcp.ListToolsRequest)
+		r.Params = &mcp.ListToolsParams{Cursor: cursor}
+		if res, err = e.shielded(ctx, next, "tools/list", &r); err != nil {
+			return nil, err
+		}
+		page := res.(*mcp.ListToolsResult)
+		sdk = append(sdk, page.Tools...)
+		cursor = page.NextCursor
+	}
+	out := *list
+	out.Tools, out.NextCursor = set.list(sdk), ""
+	if set.meta != nil {
+		out.Meta = mcp.Meta{}
+		for k, v := range set.meta {
+			out.Meta[k] = v
+		}
+	}
+	return &out, nil
+}
+
+// refuseSentinel is never reached: the dispatcher knows no tool of that name.
+func refuseSentinel(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return nil, unknownTool(sentinel.Name)
+}
+
+func unknownTool(name string) error {
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidParams,
+		Message: "unknown tool " + printable.Quote(name),
+	}
+}
+
+// call is one message that a handler of the host answers.
+type call struct {
+	e       *endpoint
+	name    string // of the tool, or the method
+	req     *mcp.CallToolRequest
+	ex      *exchange
+	session *session
+	cancel  context.CancelCauseFunc
+	start   time.Time
+	size    int // bytes of the arguments
+}
+
+// begin counts a call, or says why it is refused.
+func (e *endpoint) begin(c *call, counted bool) *Result {
+	limits := &e.reg.opts.Limits
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.ended != nil:
+		return &Result{Text: e.ended.text, IsError: true, outcome: e.ended.outcome}
+	case e.reg.draining.Load():
+		return &Result{Text: endShutdown.text, IsError: true, outcome: OutcomeShutdown}
+	case counted && e.running >= limits.Calls:
+		return &Result{
+			Text:    fmt.Sprintf("Not done: %d calls of this run are in flight already. Wait for them to end, then try again.", e.running),
+			IsError: true, outcome: OutcomeLimited,
+		}
+	}
+	e.calls[c] = struct{}{}
+	if counted {
+		e.running++
+	}
+	if c.session != nil {
+		c.session.begin()
+	}
+	return nil
+}
+
+// answeredCall is called when the client gets its answer.
+func (e *endpoint) answeredCall(c *call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.calls, c)
+	if c.session != nil {
+		c.session.end(e.reg.opts.Limits.Idle)
+	}
+}
+
+// returned is called when the handler has returned, which may be later.
+func (e *endpoint) returned() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running--
+	e.settle()
+}
+
+// newCall is what the kinds of calls have in common.
+func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request) (*call, context.Context) {
+	c := &call{e: e, name: name, ex: exchangeOf(req.GetExtra()), start: time.Now()}
+	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
+		c.session = e.session(ss.ID())
+	}
+	ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, runKey{}, &e.run))
+	if c.ex != nil {
+		c.ex.handOver()
+	}
+	return c, ctx
+}
+
+// listen serves a stream of notifications, which lasts until it is canceled.
+func (e *endpoint) listen(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+	c, ctx := e.newCall(ctx, method, req)
+	defer c.cancel(nil)
+	if e.begin(c, false) != nil {
+		return nil, internalError()
+	}
+	defer e.answeredCall(c)
+	return e.shielded(ctx, next, method, req)
+}
+
+// callHost calls what the host has added to the SDK's server: prompts,
+// resources, completion, methods of its own.
+func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+	c, ctx := e.newCall(ctx, method, req)
+	defer c.cancel(nil)
+	if refused := e.begin(c, true); refused != nil {
+		e.logCall(c.event(refused.outcome, nil, 0), "")
+		return nil, &jsonrpc.Error{Code: codeLimited, Message: refused.Text}
+	}
+	defer e.answeredCall(c)
+	ctx, stop := context.WithTimeout(ctx, e.reg.opts.Limits.Call)
+	defer stop()
+	a := e.await(ctx, c, func() answer {
+		res, err := next(ctx, method, req)
+		return answer{sdk: res, err: err}
+	})
+	outcome, detail := a.outcome, a.detail
+	var rpc *jsonrpc.Error
+	switch {
+	case outcome != "":
+		a.sdk, a.err = nil, internalError()
+		if a.end != nil {
+			a.err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.end.text}
+		}
+	case a.err == nil:
+		outcome = OutcomeOK
+	case errors.As(a.err, &rpc):
+		outcome = OutcomeTool // made for the client, by the SDK or the host
+	default:
+		outcome, detail = OutcomeError, errorText(a.err, nil)
+		e.logCall(c.event(outcome, a.err, 0), detail)
+		return nil, internalError()
+	}
+	e.logCall(c.event(outcome, a.err, 0), detail)
+	return a.sdk, a.err
+}
+
+func (c *call) event(outcome Outcome, err error, size int) Event {
+	now := time.Now()
+	return Event{
+		Kind: EventCall, Time: now, Run: c.e.run, Tool: c.name,
+		Duration: now.Sub(c.start), Outcome: outcome, Err: err,
+		RequestBytes: c.size, ResultBytes: size,
+	}
+}
+
+// answer is what a handler gave, or why it gave nothing.
+type answer struct {
+	result  Result
+	sdk     mcp.Result
+	err     error
+	outcome Outcome    // set where the handler gave nothing
+	end     *endReason // why, if it was ended
+	detail  string     // for the log
+}
+
+// late is how long a handler whose time is up may take to say something.
+const late = 250 * time.Millisecond
+
+// await runs a handler in a goroutine of its own and waits for it or for the
+// context. A handler that goes on nevertheless holds up nobody but keeps its
+// slot.
+func (e *endpoint) await(ctx context.Context, c *call, handler func() answer) answer {
+	done := make(chan answer, 1)
+	go func() {
+		defer e.returned()
+		defer func() {
+			if v := recover(); v != nil {
+				detail := panicText(v)
+				e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+				done <- answer{outcome: OutcomePanic, detail: detail}
+			}
+		}()
+		done <- handler()
+	}()
+	select {
+	case a := <-done:
+		return a.judged(ctx)
+	case <-ctx.Done():
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		timer := time.NewTimer(late)
+		defer timer.Stop()
+		select {
+		case a := <-done:
+			return a.judged(ctx)
+		case <-timer.C:
+		}
+	} else {
+		select {
+		case a := <-done:
+			return a.judged(ctx)
+		default:
+		}
+	}
+	return answer{}.ended(ctx)
+}
+
+// judged takes the error of a handler whose context has ended for what it is.
+func (a answer) judged(ctx context.Context) answer {
+	if a.err != nil && a.outcome == "" && ctx.Err() != nil {
+		return a.ended(ctx)
+	}
+	return a
+}
+
+func (a answer) ended(ctx context.Context) answer {
+	a.outcome = OutcomeCanceled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.outcome = OutcomeTimeout
+	}
+	if errors.As(context.Cause(ctx), &a.end) {
+		a.outcome = a.end.outcome
+	}
+	return a
+}
