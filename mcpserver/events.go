@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -37,7 +38,7 @@ func (es *eventStore) Append(_ context.Context, sessionID, streamID string, data
 }
 
 // After implements [mcp.EventStore].
-func (es *eventStore) After(_ context.Context, sessionID, streamID string, index int) iter.Seq2[[]byte, error] {
+func (es *eventStore) After(ctx context.Context, sessionID, streamID string, index int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		e := (*endpoint)(es)
 		s := e.session(sessionID)
@@ -52,6 +53,9 @@ func (es *eventStore) After(_ context.Context, sessionID, streamID string, index
 		}
 		if streamID != "" {
 			s.resumed.Store(true)
+			if ex := exchangeIn(auth.TokenInfoFromContext(ctx)); ex != nil {
+				ex.resume()
+			}
 			e.questions.forget(sessionID)
 		}
 		for _, ev := range events {

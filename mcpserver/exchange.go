@@ -72,10 +72,17 @@ func (ex *exchange) verify(context.Context, string, *http.Request) (*auth.TokenI
 
 // exchangeOf returns the HTTP request that brought a message, or nil.
 func exchangeOf(extra *mcp.RequestExtra) *exchange {
-	if extra == nil || extra.TokenInfo == nil {
+	if extra == nil {
 		return nil
 	}
-	ex, _ := extra.TokenInfo.Extra[exchangeKey].(*exchange)
+	return exchangeIn(extra.TokenInfo)
+}
+
+func exchangeIn(info *auth.TokenInfo) *exchange {
+	if info == nil {
+		return nil
+	}
+	ex, _ := info.Extra[exchangeKey].(*exchange)
 	return ex
 }
 
@@ -181,6 +188,26 @@ func (ex *exchange) handOver() {
 		ex.late = make(http.Header)
 		ex.arm()
 	}
+}
+
+// resume begins the response to a client that comes back for its answers. The
+// SDK would send no headers before the first event, which may be long in coming.
+func (ex *exchange) resume() {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if ex.w == nil || ex.committed {
+		return
+	}
+	h := ex.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	ex.late = make(http.Header) // what the SDK sets now comes too late
+	ex.commit(http.StatusOK)
+	ex.comments = true
+	if _, err := ex.write([]byte(": ok\n\n")); err == nil {
+		ex.control.Flush()
+	}
+	ex.arm()
 }
 
 // arm starts the clock of comments. The caller holds mu.
@@ -309,7 +336,7 @@ func (ex *exchange) FlushError() error {
 	if err != nil {
 		ex.cancel(endSlow)
 	}
-	if ex.committed && !ex.comments {
+	if ex.committed {
 		ex.arm()
 	}
 	return err

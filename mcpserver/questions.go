@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/plugberth/plugberth/channel"
 )
@@ -37,10 +38,15 @@ type keptAnswer struct {
 	question channel.Question
 	answer   channel.Answer
 	session  string
+	until    time.Time
 }
 
-// maxKept bounds how many answers wait to be asked for again.
-const maxKept = 8
+// Answers wait to be asked for again up to this number, and this long: consent
+// given once does not stand for ever.
+const (
+	maxKept = 8
+	keptFor = 10 * time.Minute
+)
 
 // errAskPanicked stands for a panic that is logged already.
 var errAskPanicked = errors.New("mcpserver: the channel panicked")
@@ -49,6 +55,7 @@ var errAskPanicked = errors.New("mcpserver: the channel panicked")
 func (qs *questions) ask(ctx context.Context, c *call, q channel.Question) (channel.Answer, error) {
 	same := func(other channel.Question) bool { return other.Same(q) }
 	qs.mu.Lock()
+	qs.kept = slices.DeleteFunc(qs.kept, func(k keptAnswer) bool { return time.Now().After(k.until) })
 	if i := slices.IndexFunc(qs.kept, func(k keptAnswer) bool { return same(k.question) }); i >= 0 {
 		a := qs.kept[i].answer
 		qs.kept = slices.Delete(qs.kept, i, i+1)
@@ -148,7 +155,7 @@ func (qs *questions) keep(in *inquiry) {
 	if len(qs.kept) == maxKept {
 		qs.kept = slices.Delete(qs.kept, 0, 1)
 	}
-	qs.kept = append(qs.kept, keptAnswer{in.question, in.answer, in.session})
+	qs.kept = append(qs.kept, keptAnswer{in.question, in.answer, in.session, time.Now().Add(keptFor)})
 }
 
 // forget drops the answers of a session: its client has come back for them, or

@@ -106,7 +106,7 @@ func (r reply) messages(t testing.TB) []map[string]any {
 		return out
 	}
 	for _, ev := range sse(strings.NewReader(r.body)) {
-		if ev.data != "" {
+		if ev.data != "" && ev.id != "comment" {
 			add(ev.data)
 		}
 	}
