@@ -99,11 +99,6 @@ func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mc
 	return &out, nil
 }
 
-// refuseSentinel is never reached: the dispatcher knows no tool of that name.
-func refuseSentinel(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	return nil, unknownTool(sentinel.Name)
-}
-
 func unknownTool(name string) error {
 	return &jsonrpc.Error{
 		Code:    jsonrpc.CodeInvalidParams,

@@ -58,6 +58,9 @@ type endpoint struct {
 	answered chan struct{} // set once the grant ended, closed when posts is 0
 	gone     chan struct{} // set once the grant ended, closed when open is empty
 
+	swapping sync.Mutex // guards planted
+	planted  bool       // the SDK's server knows the sentinel
+
 	questions questions
 }
 
@@ -104,7 +107,6 @@ func (g *grant) build() *endpoint {
 		c.CacheScope = "private" // one token sees what another does not
 	}
 	e.server = mcp.NewServer(g.reg.impl, &opts)
-	e.server.AddTool(sentinel, refuseSentinel)
 	if g.configure != nil {
 		g.configure(e.server)
 	}

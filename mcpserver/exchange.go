@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -333,7 +334,7 @@ func (ex *exchange) FlushError() error {
 		return http.ErrHandlerTimeout
 	}
 	err := ex.control.Flush()
-	if err != nil {
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		ex.cancel(endSlow)
 	}
 	if ex.committed {

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,12 +41,18 @@ func newToolSet(meta mcp.Meta, groups ...[]*Tool) (*toolSet, error) {
 	return set, nil
 }
 
-// sentinel is the one tool that the SDK's server of a grant knows. Adding it
-// again makes the SDK notify the sessions. Its name is none that a tool of ours
-// can have, and it is neither listed nor called.
+// sentinel is the one tool of ours that the SDK's server of a grant knows, every
+// other time: adding it and removing it makes the SDK notify the sessions. Its
+// name is none that a tool of ours can have, and it is neither listed nor
+// called.
 var sentinel = &mcp.Tool{
 	Name:        "plugberth.tools",
 	InputSchema: json.RawMessage(`{"type":"object"}`),
+}
+
+// refuseSentinel is never reached: the dispatcher knows no tool of that name.
+func refuseSentinel(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return nil, unknownTool(sentinel.Name)
 }
 
 // swapTools replaces what the grant's agent sees. Lists and calls see the old
@@ -57,14 +64,22 @@ func (g *grant) swapTools(set *toolSet) {
 	g.mu.Lock()
 	e := g.endpoint
 	g.mu.Unlock()
-	if e != nil {
+	if e == nil {
+		return
+	}
+	e.swapping.Lock()
+	defer e.swapping.Unlock()
+	if e.planted {
+		e.server.RemoveTools(sentinel.Name)
+	} else {
 		e.server.AddTool(sentinel, refuseSentinel)
 	}
+	e.planted = !e.planted
 }
 
 // list puts the tools that a host added to the SDK's server beside the set's.
 func (s *toolSet) list(sdk []*mcp.Tool) []*mcp.Tool {
-	if len(sdk) == 1 { // the sentinel alone
+	if len(sdk) == 0 || len(sdk) == 1 && sdk[0] == sentinel {
 		return s.wire
 	}
 	out := slices.Clone(s.wire)
