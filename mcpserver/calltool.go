@@ -17,18 +17,26 @@ import (
 // it, is a result that its model can read; only an unknown tool is an error of
 // the protocol.
 func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest, allowed bool) (mcp.Result, error) {
-	c, ctx := e.newCall(ctx, req.Params.Name, req)
+	tool := e.tools.Load().byName[req.Params.Name]
+	timeout := e.reg.opts.Limits.Call
+	switch {
+	case tool == nil:
+	case tool.asks:
+		timeout = e.reg.opts.Limits.Ask
+	case tool.timeout > 0:
+		timeout = tool.timeout
+	}
+	c := e.newCall(ctx, req.Params.Name, req, timeout)
 	c.req, c.size = req, len(req.Params.Arguments)
-	defer c.cancel(nil)
+	defer c.stop()
 	if !allowed {
 		return e.answer(c, Result{
 			Text:    "Not done: too many calls in a short time. Wait a moment, then go on more slowly.",
 			IsError: true, outcome: OutcomeLimited,
 		}, nil, ""), nil
 	}
-	tool := e.tools.Load().byName[c.name]
 	if tool == nil {
-		return e.callSDKTool(ctx, next, c)
+		return e.callSDKTool(next, c)
 	}
 	args := req.Params.Arguments
 	if len(args) == 0 || string(args) == "null" {
@@ -46,18 +54,9 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	}
 	defer e.answeredCall(c)
 
-	timeout := e.reg.opts.Limits.Call
-	switch {
-	case tool.asks:
-		timeout = e.reg.opts.Limits.Ask
-	case tool.timeout > 0:
-		timeout = tool.timeout
-	}
-	ctx, stop := context.WithTimeout(ctx, timeout)
-	defer stop()
 	in := Call{Tool: c.name, Arguments: args, value: value.(map[string]any), state: c}
-	a := e.await(ctx, c, func() answer {
-		res, err := tool.handler(ctx, in)
+	a := c.await(func() answer {
+		res, err := tool.handler(c, in)
 		return answer{result: res, err: err}
 	})
 	return e.conclude(c, tool, a, value), nil
@@ -203,7 +202,7 @@ func contentSize(c mcp.Content) int {
 }
 
 // callSDKTool calls a tool that the host added to the SDK's server itself.
-func (e *endpoint) callSDKTool(ctx context.Context, next mcp.MethodHandler, c *call) (mcp.Result, error) {
+func (e *endpoint) callSDKTool(next mcp.MethodHandler, c *call) (mcp.Result, error) {
 	if c.name == sentinel.Name {
 		e.logCall(c.event(OutcomeUnknown, nil, 0), "")
 		return nil, unknownTool(c.name)
@@ -212,10 +211,8 @@ func (e *endpoint) callSDKTool(ctx context.Context, next mcp.MethodHandler, c *c
 		return e.answer(c, *refused, nil, ""), nil
 	}
 	defer e.answeredCall(c)
-	ctx, stop := context.WithTimeout(ctx, e.reg.opts.Limits.Call)
-	defer stop()
-	a := e.await(ctx, c, func() answer {
-		res, err := next(ctx, "tools/call", c.req)
+	a := c.await(func() answer {
+		res, err := next(c, "tools/call", c.req)
 		return answer{sdk: res, err: err}
 	})
 	var rpc *jsonrpc.Error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -106,16 +107,34 @@ func unknownTool(name string) error {
 	}
 }
 
-// call is one message that a handler of the host answers.
+// call is one message that a handler of the host answers. It is also the
+// context of the handler.
 type call struct {
+	context.Context // of the message, with the deadline, ended by cancel too
+
 	e       *endpoint
 	name    string // of the tool, or the method
 	req     *mcp.CallToolRequest
 	ex      *exchange
 	session *session
-	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc
+	why     atomic.Pointer[endReason] // set before stop, where the host or the session ended it
 	start   time.Time
 	size    int // bytes of the arguments
+}
+
+// Value makes the run known to the handler.
+func (c *call) Value(key any) any {
+	if key == (runKey{}) {
+		return &c.e.run
+	}
+	return c.Context.Value(key)
+}
+
+// cancel ends the call for a reason that its agent is told.
+func (c *call) cancel(why *endReason) {
+	c.why.CompareAndSwap(nil, why)
+	c.stop()
 }
 
 // begin counts a call, or says why it is refused.
@@ -162,44 +181,49 @@ func (e *endpoint) returned() {
 	e.settle()
 }
 
-// newCall is what the kinds of calls have in common.
-func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request) (*call, context.Context) {
-	c := &call{e: e, name: name, ex: exchangeOf(req.GetExtra()), start: time.Now()}
+// newCall is what the kinds of calls have in common. A timeout of 0 is none.
+func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request, timeout time.Duration) *call {
+	c := &call{e: e, name: name, start: time.Now()}
+	if extra := req.GetExtra(); extra != nil {
+		c.ex = e.exchange(extra.TokenInfo)
+	}
 	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
 		c.session = e.session(ss.ID())
 	}
-	ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, runKey{}, &e.run))
+	if timeout > 0 {
+		c.Context, c.stop = context.WithTimeout(ctx, timeout)
+	} else {
+		c.Context, c.stop = context.WithCancel(ctx)
+	}
 	if c.ex != nil {
 		c.ex.handOver()
 	}
-	return c, ctx
+	return c
 }
 
 // listen serves a stream of notifications, which lasts until it is canceled.
 func (e *endpoint) listen(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
-	c, ctx := e.newCall(ctx, method, req)
-	defer c.cancel(nil)
+	c := e.newCall(ctx, method, req, 0)
+	defer c.stop()
 	if e.begin(c, false) != nil {
 		return nil, internalError()
 	}
 	defer e.answeredCall(c)
-	return e.shielded(ctx, next, method, req)
+	return e.shielded(c, next, method, req)
 }
 
 // callHost calls what the host has added to the SDK's server: prompts,
 // resources, completion, methods of its own.
 func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
-	c, ctx := e.newCall(ctx, method, req)
-	defer c.cancel(nil)
+	c := e.newCall(ctx, method, req, e.reg.opts.Limits.Call)
+	defer c.stop()
 	if refused := e.begin(c, true); refused != nil {
 		e.logCall(c.event(refused.outcome, nil, 0), "")
 		return nil, &jsonrpc.Error{Code: codeLimited, Message: refused.Text}
 	}
 	defer e.answeredCall(c)
-	ctx, stop := context.WithTimeout(ctx, e.reg.opts.Limits.Call)
-	defer stop()
-	a := e.await(ctx, c, func() answer {
-		res, err := next(ctx, method, req)
+	a := c.await(func() answer {
+		res, err := next(c, method, req)
 		return answer{sdk: res, err: err}
 	})
 	outcome, detail := a.outcome, a.detail
@@ -248,14 +272,14 @@ const late = 250 * time.Millisecond
 // await runs a handler in a goroutine of its own and waits for it or for the
 // context. A handler that goes on nevertheless holds up nobody but keeps its
 // slot.
-func (e *endpoint) await(ctx context.Context, c *call, handler func() answer) answer {
+func (c *call) await(handler func() answer) answer {
 	done := make(chan answer, 1)
 	go func() {
-		defer e.returned()
+		defer c.e.returned()
 		defer func() {
 			if v := recover(); v != nil {
 				detail := panicText(v)
-				e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+				c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
 				done <- answer{outcome: OutcomePanic, detail: detail}
 			}
 		}()
@@ -263,41 +287,37 @@ func (e *endpoint) await(ctx context.Context, c *call, handler func() answer) an
 	}()
 	select {
 	case a := <-done:
-		return a.judged(ctx)
-	case <-ctx.Done():
+		return c.judge(a)
+	case <-c.Done():
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		timer := time.NewTimer(late)
-		defer timer.Stop()
-		select {
-		case a := <-done:
-			return a.judged(ctx)
-		case <-timer.C:
-		}
-	} else {
-		select {
-		case a := <-done:
-			return a.judged(ctx)
-		default:
-		}
+	grace := time.Duration(0)
+	if errors.Is(c.Err(), context.DeadlineExceeded) {
+		grace = late
 	}
-	return answer{}.ended(ctx)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		return c.judge(a)
+	case <-timer.C:
+	}
+	return c.ended(answer{})
 }
 
-// judged takes the error of a handler whose context has ended for what it is.
-func (a answer) judged(ctx context.Context) answer {
-	if a.err != nil && a.outcome == "" && ctx.Err() != nil {
-		return a.ended(ctx)
+// judge takes the error of a handler whose context has ended for what it is.
+func (c *call) judge(a answer) answer {
+	if a.err != nil && a.outcome == "" && c.Err() != nil {
+		return c.ended(a)
 	}
 	return a
 }
 
-func (a answer) ended(ctx context.Context) answer {
-	a.outcome = OutcomeCanceled
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+func (c *call) ended(a answer) answer {
+	a.outcome, a.end = OutcomeCanceled, c.why.Load()
+	if errors.Is(c.Err(), context.DeadlineExceeded) {
 		a.outcome = OutcomeTimeout
 	}
-	if errors.As(context.Cause(ctx), &a.end) {
+	if a.end != nil {
 		a.outcome = a.end.outcome
 	}
 	return a

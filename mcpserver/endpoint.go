@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
@@ -48,13 +49,15 @@ type endpoint struct {
 	messages  *rate.Limiter // what they carry: one of the oldest protocol can carry many
 
 	// Guarded by the grant's mu.
-	open     map[*exchange]struct{} // HTTP requests being served
-	posts    int                    // of which carry messages
-	calls    map[*call]struct{}     // calls that are not answered yet
-	running  int                    // handlers that have not returned
+	open     map[*auth.TokenInfo]*exchange // HTTP requests being served
+	posts    int                           // of which carry messages
+	calls    map[*call]struct{}            // calls that are not answered yet
+	running  int                           // handlers that have not returned
 	sessions map[string]*session
 	opening  int           // requests that may open a session
 	idle     chan struct{} // if set, closed when no handler runs
+	clock    *time.Timer   // of comments
+	watching bool          // the clock runs
 	answered chan struct{} // set once the grant ended, closed when posts is 0
 	gone     chan struct{} // set once the grant ended, closed when open is empty
 
@@ -83,7 +86,7 @@ func (g *grant) build() *endpoint {
 		log:      g.reg.log.With(runAttrs(&g.run)...),
 		requests: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
 		messages: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
-		open:     make(map[*exchange]struct{}),
+		open:     make(map[*auth.TokenInfo]*exchange),
 		calls:    make(map[*call]struct{}),
 	}
 	var opts mcp.ServerOptions
@@ -114,17 +117,17 @@ func (g *grant) build() *endpoint {
 	e.server.AddReceivingMiddleware(e.dispatch)
 
 	getServer := func(*http.Request) *mcp.Server { return e.server }
-	e.stateful = mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
+	e.stateful = withInfo(stripped{mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		EventStore:                 (*eventStore)(e),
 		DisableLocalhostProtection: true, // the registry has checked the Host
 		MaxRequestBodyBytes:        -1,   // and bounds the body
-	})
-	e.stateless = mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
+	})})
+	e.stateless = withInfo(stripped{mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true,
 		MaxRequestBodyBytes:          -1,
-	})
+	})})
 	return e
 }
 

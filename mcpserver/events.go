@@ -53,7 +53,7 @@ func (es *eventStore) After(ctx context.Context, sessionID, streamID string, ind
 		}
 		if streamID != "" {
 			s.resumed.Store(true)
-			if ex := exchangeIn(auth.TokenInfoFromContext(ctx)); ex != nil {
+			if ex := e.exchange(auth.TokenInfoFromContext(ctx)); ex != nil {
 				ex.resume()
 			}
 			e.questions.forget(sessionID)
@@ -88,6 +88,7 @@ type stream struct {
 	first  int // index of list[0]
 	list   [][]byte
 	weight int
+	room   [2][]byte // for the usual answer: what the SDK primes it with, and it
 }
 
 func (s *stream) weigh() {
@@ -123,6 +124,7 @@ func (ev *events) append(id string, data []byte) {
 			ev.answers = make(map[string]*stream)
 		}
 		s = new(stream)
+		s.list = s.room[:0]
 		ev.answers[id] = s
 		ev.order = append(ev.order, id)
 	}

@@ -10,21 +10,24 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// exchange is one HTTP request being served, and the ResponseWriter that the
-// SDK sees: it bounds each write in time and keeps an idle stream open with
-// comments.
+// exchange is one HTTP request being served: its context, and the
+// ResponseWriter that the SDK sees, which bounds each write in time and keeps an
+// idle stream open with comments.
 type exchange struct {
+	context.Context // of the request, ended by cancel too
+
 	e         *endpoint
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
+	cancel    context.CancelFunc
+	info      auth.TokenInfo // what the SDK knows the request by; its address is the key of endpoint.open
+	body      body
 	post      bool
 	stateless bool
 	opens     bool   // may open a session
 	session   string // the id the client named
 	aborted   atomic.Bool
+	written   atomic.Int64 // when something was last written, in nanoseconds
 
 	life sync.Mutex // guards gone; never held while writing
 	gone bool       // the handler has returned, and the connection is another's
@@ -34,14 +37,23 @@ type exchange struct {
 	control   *http.ResponseController
 	committed bool        // the status is written
 	comments  bool        // we wrote it, to send a comment
-	late      http.Header // what the SDK sets once the headers are ours to send
+	handed    bool        // the headers are ours to send
+	late      http.Header // what the SDK sets nevertheless
 	failed    int         // a status that came after the stream had begun
-	timer     *time.Timer
-	quiet     bool // nothing was written since the timer was set
 }
 
 // chunk is how much is written under one deadline.
 const chunk = 32 << 10
+
+type exchangeKey struct{}
+
+// Value makes the exchange known to what gets its context.
+func (ex *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return ex
+	}
+	return ex.Context.Value(key)
+}
 
 func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request) *exchange {
 	ex := &exchange{
@@ -51,7 +63,10 @@ func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request) *exchang
 		w:       w,
 		control: http.NewResponseController(w),
 	}
-	ex.ctx, ex.cancel = context.WithCancelCause(req.Context())
+	ex.Context, ex.cancel = context.WithCancel(req.Context())
+	// The user keeps sessions apart a second time, should the SDK's handlers
+	// ever be shared between grants.
+	ex.info.UserID = e.run.GrantID
 	if ex.session == "" {
 		ex.stateless = req.Header.Get(versionHeader) >= firstStateless
 		ex.opens = ex.post && !ex.stateless
@@ -59,32 +74,23 @@ func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request) *exchang
 	return ex
 }
 
-// exchangeKey is where the SDK carries an exchange to the dispatcher.
-const exchangeKey = "plugberth exchange"
-
-// verify tells the SDK whose request it is. The user keeps sessions apart a
-// second time, should the handlers ever be shared.
-func (ex *exchange) verify(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-	return &auth.TokenInfo{
-		UserID: ex.e.run.GrantID,
-		Extra:  map[string]any{exchangeKey: ex},
-	}, nil
-}
-
-// exchangeOf returns the HTTP request that brought a message, or nil.
-func exchangeOf(extra *mcp.RequestExtra) *exchange {
-	if extra == nil {
-		return nil
+// verify tells the SDK's bearer middleware whose request it is.
+func verify(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	ex, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, auth.ErrInvalidToken
 	}
-	return exchangeIn(extra.TokenInfo)
+	return &ex.info, nil
 }
 
-func exchangeIn(info *auth.TokenInfo) *exchange {
+// exchange returns the open HTTP request that brought a message, or nil.
+func (e *endpoint) exchange(info *auth.TokenInfo) *exchange {
 	if info == nil {
 		return nil
 	}
-	ex, _ := info.Extra[exchangeKey].(*exchange)
-	return ex
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[info]
 }
 
 type refusal int
@@ -109,7 +115,7 @@ func (e *endpoint) enter(ex *exchange) refusal {
 	case ex.opens && !e.roomForSession(limits.Sessions):
 		return refusedSessions
 	}
-	e.open[ex] = struct{}{}
+	e.open[&ex.info] = ex
 	if ex.post {
 		e.posts++
 	}
@@ -119,15 +125,16 @@ func (e *endpoint) enter(ex *exchange) refusal {
 	if s := e.sessions[ex.session]; s != nil {
 		s.begin()
 	}
+	e.watch()
 	return refusedNot
 }
 
 // leave is the end of an exchange that entered.
 func (e *endpoint) leave(ex *exchange) {
-	ex.cancel(nil)
+	ex.cancel()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.open, ex)
+	delete(e.open, &ex.info)
 	if ex.post {
 		e.posts--
 	}
@@ -140,9 +147,40 @@ func (e *endpoint) leave(ex *exchange) {
 	e.settle()
 }
 
+// watch keeps the clock of comments going while exchanges are open. The caller
+// holds mu.
+func (e *endpoint) watch() {
+	interval := e.reg.opts.Limits.Comment
+	switch {
+	case e.watching:
+	case e.clock == nil:
+		e.clock = time.AfterFunc(interval, e.comment)
+	default:
+		e.clock.Reset(interval)
+	}
+	e.watching = true
+}
+
+// comment sends a comment on every stream that is idle.
+func (e *endpoint) comment() {
+	idle := time.Now().Add(-e.reg.opts.Limits.Comment).UnixNano()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watching = false
+	if len(e.open) == 0 || e.ended != nil {
+		return
+	}
+	for _, ex := range e.open {
+		if ex.written.Load() <= idle {
+			go ex.comment() // it can be held up by a slow reader
+		}
+	}
+	e.watch()
+}
+
 // abort ends the exchange at once, also where a write hangs.
-func (ex *exchange) abort(why error) {
-	ex.cancel(why)
+func (ex *exchange) abort() {
+	ex.cancel()
 	ex.life.Lock()
 	defer ex.life.Unlock()
 	if !ex.gone {
@@ -152,31 +190,28 @@ func (ex *exchange) abort(why error) {
 	}
 }
 
+var past = time.Unix(1, 0)
+
 // connected reports whether an answer can still leave by this exchange.
 func (ex *exchange) connected() bool {
 	ex.life.Lock()
 	defer ex.life.Unlock()
-	return !ex.gone && ex.ctx.Err() == nil
+	return !ex.gone && ex.Err() == nil
 }
-
-var past = time.Unix(1, 0)
 
 // finish is called when the handler returns: from here on nothing is written.
 func (ex *exchange) finish() {
-	ex.life.Lock()
-	ex.gone = true
-	ex.life.Unlock()
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if ex.timer != nil {
-		ex.timer.Stop()
-	}
-	if ex.committed && !ex.aborted.Load() {
+	if ex.committed {
 		ex.deadline() // for what net/http still has to flush
 	}
+	ex.life.Lock()
+	defer ex.life.Unlock()
+	ex.gone = true
 	// The SDK holds on to the context of the request that opened a session, and
 	// so to this exchange, but not to its connection.
-	ex.w = nil
+	ex.w, ex.control, ex.late, ex.body = nil, nil, nil, body{}
 }
 
 // handOver says that a message of this exchange has reached the dispatcher: the
@@ -185,9 +220,9 @@ func (ex *exchange) finish() {
 func (ex *exchange) handOver() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if ex.late == nil && ex.w != nil {
-		ex.late = make(http.Header)
-		ex.arm()
+	if !ex.handed {
+		ex.handed = true
+		ex.written.CompareAndSwap(0, time.Now().UnixNano())
 	}
 }
 
@@ -200,42 +235,36 @@ func (ex *exchange) resume() {
 		return
 	}
 	h := ex.w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-cache, no-transform")
-	ex.late = make(http.Header) // what the SDK sets now comes too late
-	ex.commit(http.StatusOK)
-	ex.comments = true
+	ex.handed = true // what the SDK sets now comes too late
+	ex.begin()
 	if _, err := ex.write([]byte(": ok\n\n")); err == nil {
 		ex.control.Flush()
 	}
-	ex.arm()
 }
 
-// arm starts the clock of comments. The caller holds mu.
-func (ex *exchange) arm() {
-	if ex.timer == nil {
-		ex.timer = time.AfterFunc(ex.e.reg.opts.Limits.Comment, ex.comment)
-	}
+const eventStream = "text/event-stream"
+
+// begin begins the response in place of the SDK. The caller holds mu.
+func (ex *exchange) begin() {
+	ex.commit(http.StatusOK)
+	ex.comments = true
 }
 
-// comment writes an SSE comment if nothing was written for a while.
+// comment writes an SSE comment on a stream.
 func (ex *exchange) comment() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if ex.w == nil || ex.aborted.Load() {
+	if ex.w == nil || !ex.committed && !ex.handed || ex.aborted.Load() || ex.w.Header().Get("Content-Type") != eventStream {
 		return
 	}
-	if ex.quiet && ex.w.Header().Get("Content-Type") == "text/event-stream" {
-		if !ex.committed {
-			ex.commit(http.StatusOK)
-			ex.comments = true
-		}
-		if _, err := ex.write([]byte(": still here\n\n")); err == nil {
-			ex.control.Flush()
-		}
+	if !ex.committed {
+		ex.begin()
 	}
-	ex.quiet = true
-	ex.timer.Reset(ex.e.reg.opts.Limits.Comment)
+	if _, err := ex.write([]byte(": still here\n\n")); err == nil {
+		ex.control.Flush()
+	}
 }
 
 // Header implements [http.ResponseWriter].
@@ -243,10 +272,11 @@ func (ex *exchange) Header() http.Header {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	switch {
-	case ex.late != nil:
+	case ex.handed || ex.w == nil:
+		if ex.late == nil {
+			ex.late = make(http.Header)
+		}
 		return ex.late
-	case ex.w == nil:
-		return make(http.Header)
 	}
 	return ex.w.Header()
 }
@@ -285,7 +315,6 @@ func (ex *exchange) Write(p []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout
 	}
 	ex.commit(http.StatusOK)
-	ex.quiet = false
 	if ex.failed != 0 {
 		// The SDK answers an error as a body of its own; what has begun as a
 		// stream has to go on as one.
@@ -310,7 +339,7 @@ func (ex *exchange) write(p []byte) (n int, err error) {
 		m, err := ex.w.Write(part)
 		n += m
 		if err != nil {
-			ex.cancel(endSlow)
+			ex.cancel()
 			return n, err
 		}
 		if n == len(p) {
@@ -319,8 +348,11 @@ func (ex *exchange) write(p []byte) (n int, err error) {
 	}
 }
 
+// deadline bounds the next write. The caller holds mu.
 func (ex *exchange) deadline() {
-	ex.control.SetWriteDeadline(time.Now().Add(ex.e.reg.opts.Limits.Write)) // best effort
+	now := time.Now()
+	ex.written.Store(now.UnixNano())
+	ex.control.SetWriteDeadline(now.Add(ex.e.reg.opts.Limits.Write)) // best effort
 	if ex.aborted.Load() {
 		ex.control.SetWriteDeadline(past)
 	}
@@ -335,10 +367,7 @@ func (ex *exchange) FlushError() error {
 	}
 	err := ex.control.Flush()
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
-		ex.cancel(endSlow)
-	}
-	if ex.committed {
-		ex.arm()
+		ex.cancel()
 	}
 	return err
 }

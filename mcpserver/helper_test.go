@@ -154,7 +154,7 @@ func (h *host) mint(t testing.TB, g mcpserver.Grant) mcpserver.Minted {
 // event returns the next event of that kind.
 func (h *host) event(t testing.TB, kind mcpserver.EventKind) mcpserver.Event {
 	t.Helper()
-	timeout := time.After(10 * time.Second)
+	timeout := time.After(30 * time.Second)
 	for {
 		select {
 		case ev := <-h.events:
@@ -310,7 +310,7 @@ func (r *run) RecordProgress(ctx context.Context, p channel.Progress) error {
 // eventually waits for what happens beside the test and gives no signal.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			buf := make([]byte, 1<<20)

@@ -87,7 +87,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 	defer ex.finish()
 
 	// The SDK sees a copy of the request without the token.
-	inner := req.WithContext(ex.ctx)
+	inner := req.WithContext(ex)
 	header := make(http.Header, len(req.Header)+1)
 	for k, v := range req.Header {
 		header[k] = v
@@ -95,7 +95,8 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 	header["Authorization"] = placeholder
 	inner.Header = header
 	if req.Body != nil && req.Body != http.NoBody {
-		inner.Body = newBody(w, req, limits.Body, limits.BodyTime)
+		ex.body = body{reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: ex.control, wait: limits.BodyTime}
+		inner.Body = &ex.body
 	}
 	handler := e.stateful
 	if ex.stateless {
@@ -104,14 +105,14 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 	if req.Method == http.MethodDelete {
 		e.endSession(ex.session)
 	}
-	auth.RequireBearerToken(ex.verify, bearerOptions)(stripped{handler}).ServeHTTP(ex, inner)
+	handler.ServeHTTP(ex, inner)
 }
 
 // The SDK takes a token's info only from its own middleware, which wants to see
 // a token. It sees this one.
 var (
-	placeholder   = []string{"Bearer checked"}
-	bearerOptions = &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
+	placeholder = []string{"Bearer checked"}
+	withInfo    = auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 )
 
 // stripped takes the placeholder away before the SDK's handler.

@@ -293,7 +293,7 @@ func TestOrigins(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	h := serve(t, mcpserver.Options{Limits: mcpserver.Limits{Write: 300 * time.Millisecond, Result: 64 << 20}})
 	big := custom(t, "big", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
-		return mcpserver.Result{Text: strings.Repeat("x", 16<<20)}, nil // more than the kernel takes
+		return mcpserver.Result{Text: strings.Repeat("x", 8<<20)}, nil // more than the kernel takes
 	})
 	token := h.mint(t, mcpserver.Grant{Tools: []*mcpserver.Tool{big}, Channel: channel.Of(&run{})}).Token.Reveal()
 

@@ -23,7 +23,7 @@ type questions struct {
 // inquiry is one question at the channel.
 type inquiry struct {
 	question  channel.Question
-	cancel    context.CancelCauseFunc
+	cancel    context.CancelFunc
 	calls     int           // that wait for it
 	detached  bool          // a call left because its connection broke
 	delivered bool          // a call that could deliver took the answer
@@ -100,9 +100,9 @@ func (qs *questions) ask(ctx context.Context, c *call, q channel.Question) (chan
 		in.detached = true
 	}
 	if in.calls == 0 && !in.detached {
-		in.cancel(context.Cause(ctx))
+		in.cancel()
 	}
-	return channel.Answer{}, context.Cause(ctx)
+	return channel.Answer{}, ctx.Err()
 }
 
 // begin puts a question to the channel. The question outlives the connection of
@@ -113,17 +113,16 @@ func (qs *questions) begin(ctx context.Context, c *call, q channel.Question) *in
 	if c.session != nil {
 		in.session = c.session.id
 	}
-	asking, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	in.cancel = cancel
-	stop := context.CancelFunc(func() {})
+	asking := context.WithoutCancel(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
-		asking, stop = context.WithDeadline(asking, deadline)
+		asking, in.cancel = context.WithDeadline(asking, deadline)
+	} else {
+		asking, in.cancel = context.WithCancel(asking)
 	}
 	qs.waiting = append(qs.waiting, in)
 	e := c.e
 	go func() {
-		defer cancel(nil)
-		defer stop()
+		defer in.cancel()
 		answer, err := e.put(asking, q)
 		qs.mu.Lock()
 		defer qs.mu.Unlock()
@@ -173,7 +172,7 @@ func (qs *questions) end(why *endReason) {
 	qs.ended = why
 	qs.kept = nil
 	for _, in := range qs.waiting {
-		in.cancel(why)
+		in.cancel()
 	}
 }
 

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -340,5 +339,4 @@ var (
 	endExpired  = &endReason{OutcomeExpired, "This run's access has expired, and this call was not finished. Stop working and end your turn: nothing more reaches the host."}
 	endShutdown = &endReason{OutcomeShutdown, "The host is shutting down, and this call was not finished. End your turn."}
 	endSession  = &endReason{OutcomeCanceled, "The session was ended before the call was finished."}
-	endSlow     = errors.New("mcpserver: the reader is too slow")
 )

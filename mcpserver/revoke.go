@@ -24,7 +24,7 @@ func (g *grant) end(why *endReason) {
 	}
 	go func() {
 		defer g.reg.ending.Done()
-		e.finish(why)
+		e.finish()
 	}()
 }
 
@@ -77,17 +77,20 @@ func (e *endpoint) settle() {
 }
 
 // finish lets answers leave, ends what is still open and closes the sessions.
-func (e *endpoint) finish(why *endReason) {
+func (e *endpoint) finish() {
 	wait(e.answered, e.reg.opts.Limits.Revoke)
 
 	e.mu.Lock()
 	exchanges := make([]*exchange, 0, len(e.open))
-	for ex := range e.open {
+	for _, ex := range e.open {
 		exchanges = append(exchanges, ex)
+	}
+	if e.clock != nil {
+		e.clock.Stop()
 	}
 	e.mu.Unlock()
 	for _, ex := range exchanges {
-		ex.abort(why)
+		ex.abort()
 	}
 	// Requests that were opening a session end now, and with them sessions that
 	// were not initialized.

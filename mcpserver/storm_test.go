@@ -81,7 +81,7 @@ func TestStorm(t *testing.T) {
 
 	// Sessions that others may try to steal.
 	var sessions sync.Map
-	ctx, stop := context.WithTimeout(context.Background(), stormTime(t))
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var wg sync.WaitGroup
 	for worker := range 64 {
@@ -113,6 +113,13 @@ func TestStorm(t *testing.T) {
 			}
 		})
 	}
+	time.Sleep(stormTime(t))
+	// On a machine that is busy with other things it takes longer until all has
+	// happened.
+	eventually(t, "everything happens", func() bool {
+		return counts.calls.Load() > 0 && counts.ended.Load() > 0 && counts.refused.Load() > 0 && counts.foreign.Load() > 0
+	})
+	stop()
 	wg.Wait()
 	down, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -127,9 +134,6 @@ func TestStorm(t *testing.T) {
 	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
 	t.Logf("%d calls were answered, %d ended with their grant, %d tokens were refused, %d foreign sessions were tried",
 		counts.calls.Load(), counts.ended.Load(), counts.refused.Load(), counts.foreign.Load())
-	if counts.calls.Load() == 0 || counts.ended.Load() == 0 || counts.refused.Load() == 0 || counts.foreign.Load() == 0 {
-		t.Error("the storm was none")
-	}
 }
 
 type storm struct {
