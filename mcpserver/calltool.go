@@ -27,7 +27,7 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 		timeout = tool.timeout
 	}
 	c := e.newCall(ctx, req.Params.Name, req, timeout)
-	c.req, c.size = req, len(req.Params.Arguments)
+	c.tool, c.req, c.size = tool, req, len(req.Params.Arguments)
 	defer c.stop()
 	if !allowed {
 		return e.answer(c, Result{
@@ -38,33 +38,29 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	if tool == nil {
 		return e.callSDKTool(next, c)
 	}
-	args := req.Params.Arguments
-	if len(args) == 0 || string(args) == "null" {
-		args = json.RawMessage("{}")
-	}
-	var value any
-	if err := json.Unmarshal(args, &value); err != nil {
+	if err := json.Unmarshal(c.arguments(), &c.value); err != nil {
 		return e.answer(c, invalidArguments("they are not valid JSON, or have a number that is too large"), nil, ""), nil
 	}
-	if err := tool.input.Validate(value); err != nil {
+	if err := tool.input.Validate(c.value); err != nil {
 		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
 	}
 	if refused := e.begin(c, true); refused != nil {
 		return e.answer(c, *refused, nil, ""), nil
 	}
 	defer e.answeredCall(c)
+	return e.conclude(c, c.await(nil, "", nil)), nil
+}
 
-	in := Call{Tool: c.name, Arguments: args, value: value.(map[string]any), state: c}
-	a := c.await(func() answer {
-		res, err := tool.handler(c, in)
-		return answer{result: res, err: err}
-	})
-	return e.conclude(c, tool, a, value), nil
+// arguments returns the arguments of a tool, an empty object if there are none.
+func (c *call) arguments() json.RawMessage {
+	if args := c.req.Params.Arguments; len(args) > 0 && string(args) != "null" {
+		return args
+	}
+	return json.RawMessage("{}")
 }
 
 // conclude turns what a handler gave into what the agent gets.
-func (e *endpoint) conclude(c *call, tool *Tool, a answer, args any) *mcp.CallToolResult {
-	var blocked *channel.BlockedError
+func (e *endpoint) conclude(c *call, a answer) *mcp.CallToolResult {
 	switch {
 	case a.outcome == OutcomePanic, errors.Is(a.err, errAskPanicked):
 		return e.answer(c, failed(OutcomePanic), nil, a.detail)
@@ -76,13 +72,13 @@ func (e *endpoint) conclude(c *call, tool *Tool, a answer, args any) *mcp.CallTo
 			text = a.end.text
 		}
 		return e.answer(c, Result{Text: text, IsError: true, outcome: a.outcome}, a.err, "")
-	case errors.As(a.err, &blocked), errors.Is(a.err, channel.ErrBlocked):
-		return e.answer(c, blockedResult(blocked), nil, "")
+	case errors.Is(a.err, channel.ErrBlocked):
+		return e.answer(c, blockedResult(a.err), nil, "")
 	case a.err != nil:
 		if text, ok := channel.AgentText(a.err); ok {
-			return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeTool}, a.err, errorText(a.err, args))
+			return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeTool}, a.err, errorText(a.err, c.value))
 		}
-		return e.answer(c, failed(OutcomeError), a.err, errorText(a.err, args))
+		return e.answer(c, failed(OutcomeError), a.err, errorText(a.err, c.value))
 	}
 	res := a.result
 	if res.outcome == "" {
@@ -91,7 +87,7 @@ func (e *endpoint) conclude(c *call, tool *Tool, a answer, args any) *mcp.CallTo
 			res.outcome = OutcomeTool
 		}
 	}
-	return e.answerChecked(c, tool, res)
+	return e.answerChecked(c, res)
 }
 
 // failed is all that an agent hears of an error that was not made for it.
@@ -124,7 +120,7 @@ func (e *endpoint) answer(c *call, res Result, err error, detail string) *mcp.Ca
 }
 
 // answerChecked does so for what a handler gave, which is judged first.
-func (e *endpoint) answerChecked(c *call, tool *Tool, res Result) *mcp.CallToolResult {
+func (e *endpoint) answerChecked(c *call, res Result) *mcp.CallToolResult {
 	out, size, err := toSDK(res)
 	var problem string
 	switch limit := e.reg.opts.Limits.Result; {
@@ -133,11 +129,11 @@ func (e *endpoint) answerChecked(c *call, tool *Tool, res Result) *mcp.CallToolR
 	case size > limit:
 		text := fmt.Sprintf("The tool did its work, but its result has %d bytes and a result can have %d. Ask for less.", size, limit)
 		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, nil, "the result is too large")
-	case tool.output != nil && !res.IsError:
+	case c.tool.output != nil && !res.IsError:
 		structured, _ := out.StructuredContent.(json.RawMessage)
 		if structured == nil {
 			problem = "there is an output schema and no structured result"
-		} else if err := tool.output.ValidateJSON(structured); err != nil {
+		} else if err := c.tool.output.ValidateJSON(structured); err != nil {
 			problem = "the structured result does not fit the output schema"
 		}
 	}
@@ -211,10 +207,7 @@ func (e *endpoint) callSDKTool(next mcp.MethodHandler, c *call) (mcp.Result, err
 		return e.answer(c, *refused, nil, ""), nil
 	}
 	defer e.answeredCall(c)
-	a := c.await(func() answer {
-		res, err := next(c, "tools/call", c.req)
-		return answer{sdk: res, err: err}
-	})
+	a := c.await(next, "tools/call", c.req)
 	var rpc *jsonrpc.Error
 	if a.outcome == "" && errors.As(a.err, &rpc) {
 		outcome := OutcomeTool
@@ -225,7 +218,7 @@ func (e *endpoint) callSDKTool(next mcp.MethodHandler, c *call) (mcp.Result, err
 		return nil, a.err
 	}
 	if a.outcome != "" || a.err != nil {
-		return e.conclude(c, nil, a, nil), nil
+		return e.conclude(c, a), nil
 	}
 	out, ok := a.sdk.(*mcp.CallToolResult)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -186,10 +187,11 @@ type askResult struct {
 }
 
 // blockedResult is a normal result: the question is where it should be.
-func blockedResult(err *channel.BlockedError) Result {
+func blockedResult(err error) Result {
 	res := askResult{Status: "blocked"}
-	if err != nil {
-		res.QuestionID = err.Question.ID
+	var blocked *channel.BlockedError
+	if errors.As(err, &blocked) {
+		res.QuestionID = blocked.Question.ID
 	}
 	return Result{
 		Text: "Your question has been recorded for the user. The answer will not come during this turn. " +

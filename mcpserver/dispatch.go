@@ -121,6 +121,11 @@ type call struct {
 	why     atomic.Pointer[endReason] // set before stop, where the host or the session ended it
 	start   time.Time
 	size    int // bytes of the arguments
+
+	tool   *Tool // nil where the SDK's server knows the handler
+	value  any   // the arguments, decoded
+	done   chan struct{}
+	answer answer // set before done is closed
 }
 
 // Value makes the run known to the handler.
@@ -183,7 +188,7 @@ func (e *endpoint) returned() {
 
 // newCall is what the kinds of calls have in common. A timeout of 0 is none.
 func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request, timeout time.Duration) *call {
-	c := &call{e: e, name: name, start: time.Now()}
+	c := &call{e: e, name: name, start: time.Now(), done: make(chan struct{})}
 	if extra := req.GetExtra(); extra != nil {
 		c.ex = e.exchange(extra.TokenInfo)
 	}
@@ -222,10 +227,7 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 		return nil, &jsonrpc.Error{Code: codeLimited, Message: refused.Text}
 	}
 	defer e.answeredCall(c)
-	a := c.await(func() answer {
-		res, err := next(c, method, req)
-		return answer{sdk: res, err: err}
-	})
+	a := c.await(next, method, req)
 	outcome, detail := a.outcome, a.detail
 	var rpc *jsonrpc.Error
 	switch {
@@ -271,37 +273,44 @@ const late = 250 * time.Millisecond
 
 // await runs a handler in a goroutine of its own and waits for it or for the
 // context. A handler that goes on nevertheless holds up nobody but keeps its
-// slot.
-func (c *call) await(handler func() answer) answer {
-	done := make(chan answer, 1)
-	go func() {
-		defer c.e.returned()
-		defer func() {
-			if v := recover(); v != nil {
-				detail := panicText(v)
-				c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
-				done <- answer{outcome: OutcomePanic, detail: detail}
-			}
-		}()
-		done <- handler()
-	}()
+// slot. next is called where no tool of ours is.
+func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) answer {
+	go c.run(next, method, req)
 	select {
-	case a := <-done:
-		return c.judge(a)
+	case <-c.done:
+		return c.judge(c.answer)
 	case <-c.Done():
 	}
 	grace := time.Duration(0)
 	if errors.Is(c.Err(), context.DeadlineExceeded) {
 		grace = late
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
+	wait(c.done, grace)
 	select {
-	case a := <-done:
-		return c.judge(a)
-	case <-timer.C:
+	case <-c.done:
+		return c.judge(c.answer)
+	default:
+		return c.ended(answer{})
 	}
-	return c.ended(answer{})
+}
+
+func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
+	defer c.e.returned()
+	defer close(c.done)
+	defer func() {
+		if v := recover(); v != nil {
+			detail := panicText(v)
+			c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+			c.answer = answer{outcome: OutcomePanic, detail: detail}
+		}
+	}()
+	if c.tool == nil {
+		c.answer.sdk, c.answer.err = next(c, method, req)
+		return
+	}
+	c.answer.result, c.answer.err = c.tool.handler(c, Call{
+		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
+	})
 }
 
 // judge takes the error of a handler whose context has ended for what it is.

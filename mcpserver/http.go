@@ -88,7 +88,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 
 	// The SDK sees a copy of the request without the token.
 	inner := req.WithContext(ex)
-	header := make(http.Header, len(req.Header)+1)
+	header := make(http.Header, len(req.Header))
 	for k, v := range req.Header {
 		header[k] = v
 	}
