@@ -268,8 +268,8 @@ type answer struct {
 	detail  string     // for the log
 }
 
-// late is how long a handler whose time is up may take to say something.
-const late = 250 * time.Millisecond
+// lateGrace is how long a handler whose time is up may take to say something.
+const lateGrace = 250 * time.Millisecond
 
 // await runs a handler in a goroutine of its own and waits for it or for the
 // context. A handler that goes on nevertheless holds up nobody but keeps its
@@ -283,7 +283,7 @@ func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) ans
 	}
 	grace := time.Duration(0)
 	if errors.Is(c.Err(), context.DeadlineExceeded) {
-		grace = late
+		grace = lateGrace
 	}
 	wait(c.done, grace)
 	select {
@@ -315,15 +315,22 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 
 // judge takes the error of a handler whose context has ended for what it is.
 func (c *call) judge(a answer) answer {
-	if a.err != nil && a.outcome == "" && c.Err() != nil {
+	if a.err != nil && a.outcome == "" && (c.Err() != nil || c.late()) {
 		return c.ended(a)
 	}
 	return a
 }
 
+// late reports whether the deadline has passed, which a handler may notice
+// before the context does.
+func (c *call) late() bool {
+	deadline, ok := c.Deadline()
+	return ok && !time.Now().Before(deadline)
+}
+
 func (c *call) ended(a answer) answer {
 	a.outcome, a.end = OutcomeCanceled, c.why.Load()
-	if errors.Is(c.Err(), context.DeadlineExceeded) {
+	if c.late() {
 		a.outcome = OutcomeTimeout
 	}
 	if a.end != nil {

@@ -83,7 +83,7 @@ func (qs *questions) ask(ctx context.Context, c *call, q channel.Question) (chan
 	case <-in.done:
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			wait(in.done, late/2) // it has the same deadline
+			wait(in.done, lateGrace/2) // it has the same deadline
 		}
 	}
 	qs.mu.Lock()
