@@ -19,7 +19,13 @@ const codeLimited = -32029
 
 // dispatch is the middleware through which every message of a grant goes.
 func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil { // of ours: handlers are called with a recover of their own
+				e.log.Error("serving a message panicked", "method", method, "panic", panicText(v), "stack", stack())
+				res, err = nil, internalError()
+			}
+		}()
 		allowed := e.messages.Allow()
 		if method == "tools/call" {
 			return e.callTool(ctx, next, req.(*mcp.CallToolRequest), allowed)
@@ -285,13 +291,10 @@ func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) ans
 	if errors.Is(c.Err(), context.DeadlineExceeded) {
 		grace = lateGrace
 	}
-	wait(c.done, grace)
-	select {
-	case <-c.done:
+	if wait(c.done, grace) {
 		return c.judge(c.answer)
-	default:
-		return c.ended(answer{})
 	}
+	return c.ended(answer{})
 }
 
 func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {

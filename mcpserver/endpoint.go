@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -28,11 +29,13 @@ type grant struct {
 	minted        time.Time
 	expires       time.Time
 	used          atomic.Int64 // when a request last came in, in nanoseconds; 0 for never
+	base          *toolSet     // what the grant was minted with
 	tools         atomic.Pointer[toolSet]
 
 	at           int    // in the registry's expiry heap, guarded by its mu
 	older, newer *grant // of the same task, guarded by the registry's mu
 
+	building sync.Mutex // held while the endpoint is built
 	mu       sync.Mutex
 	ended    *endReason // nil while the grant is live
 	endpoint *endpoint  // nil until it is first used
@@ -68,15 +71,43 @@ type endpoint struct {
 }
 
 // use returns the grant's endpoint, built if need be, or nil if the grant has
-// ended. The caller holds mu.
-func (g *grant) use() *endpoint {
+// ended. It fails if the host's functions panic.
+func (g *grant) use() (e *endpoint, err error) {
+	if e, ended := g.current(); e != nil || ended {
+		return e, nil
+	}
+	// Not under mu: the host's functions may ask the registry for the grant.
+	g.building.Lock()
+	defer g.building.Unlock()
+	if e, ended := g.current(); e != nil || ended {
+		return e, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			g.reg.log.With(runAttrs(&g.run)...).Error("configuring the server panicked", "panic", panicText(v), "stack", stack())
+			e, err = nil, errBuild
+		}
+	}()
+	e = g.build()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.ended != nil {
-		return nil
+		return nil, nil
 	}
-	if g.endpoint == nil {
-		g.endpoint = g.build()
+	g.endpoint = e
+	return e, nil
+}
+
+var errBuild = errors.New("mcpserver: configuring the server panicked")
+
+// current returns the endpoint if there is one and the grant is live.
+func (g *grant) current() (e *endpoint, ended bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended != nil {
+		return nil, true
 	}
-	return g.endpoint
+	return g.endpoint, false
 }
 
 func (g *grant) build() *endpoint {

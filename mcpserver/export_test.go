@@ -8,11 +8,7 @@ func (r *Registry) SwapTools(id string, revision int, tools ...*Tool) error {
 	r.mu.RLock()
 	g := r.byID[id]
 	r.mu.RUnlock()
-	key, err := offeredTools(g.parts, nil)
-	if err != nil {
-		return err
-	}
-	set, err := newToolSet(mcp.Meta{"revision": revision}, channelTools(key), tools)
+	set, err := g.base.with(mcp.Meta{"revision": revision}, tools)
 	if err != nil {
 		return err
 	}

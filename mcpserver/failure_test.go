@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -236,3 +237,53 @@ func TestObserverPanics(t *testing.T) {
 type badObserver struct{}
 
 func (badObserver) Observe(mcpserver.Event) { panic("no") }
+
+// badHandler is a log handler that panics.
+type badHandler struct{ slog.Handler }
+
+func (badHandler) Handle(context.Context, slog.Record) error { panic("no disk") }
+func (b badHandler) WithAttrs([]slog.Attr) slog.Handler      { return b }
+func (b badHandler) WithGroup(string) slog.Handler           { return b }
+func (badHandler) Enabled(context.Context, slog.Level) bool  { return true }
+
+// TestLoggerPanics: a bad logger costs nobody a call, and the process nothing.
+func TestLoggerPanics(t *testing.T) {
+	h := serve(t, mcpserver.Options{Logger: slog.New(badHandler{})})
+	boom := custom(t, "boom", func(context.Context, mcpserver.Call) (mcpserver.Result, error) { panic("boom") })
+	m := h.mint(t, mcpserver.Grant{Channel: channel.Of(&run{}), Tools: []*mcpserver.Tool{boom}})
+	cs := h.connect(t, m.Token.Reveal(), stateful, nil)
+	if res := call(t, cs, "boom", args{}); !res.IsError {
+		t.Error("no error")
+	}
+	if res := call(t, cs, "record_progress", args{"text": "x"}); res.IsError {
+		t.Error(text(res))
+	}
+	h.mint(t, mcpserver.Grant{TTL: time.Nanosecond})
+	h.event(t, mcpserver.EventExpired)
+}
+
+// TestConfigurePanics: a host's function that panics costs its grant the
+// request, not the process; one that asks the registry gets an answer.
+func TestConfigurePanics(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	tries := 0
+	var id string
+	m := h.mint(t, mcpserver.Grant{Configure: func(*mcp.Server) {
+		if _, ok := h.Grant(id); !ok {
+			t.Error("the grant is not known")
+		}
+		if tries++; tries < 3 {
+			panic("not yet")
+		}
+	}})
+	id = m.ID
+	r := raw{url: h.url, token: m.Token.Reveal()}
+	for i, want := range []int{500, 500, 200, 200} {
+		if got := r.do(t, "POST", initialize); got.status != want || strings.Contains(got.body, "not yet") {
+			t.Errorf("%d: %+v", i, got)
+		}
+	}
+	if tries != 3 {
+		t.Errorf("it was called %d times", tries)
+	}
+}

@@ -60,9 +60,11 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 	g.used.Store(time.Now().UnixNano())
 	limits := &g.reg.opts.Limits
 
-	g.mu.Lock()
-	e := g.use()
-	g.mu.Unlock()
+	e, err := g.use()
+	if err != nil {
+		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		return
+	}
 	if e == nil {
 		unauthorized(w)
 		return

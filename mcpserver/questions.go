@@ -179,14 +179,14 @@ func (qs *questions) end(why *endReason) {
 // disconnected reports whether the connection was the call, as it is in the
 // stateless protocol, and is gone.
 func (c *call) disconnected() bool {
-	return c.ex != nil && c.ex.stateless && !c.ex.connected()
+	if c.ex == nil { // gone before the call began
+		return c.session == nil
+	}
+	return c.ex.stateless && !c.ex.connected()
 }
 
 // deliverable reports whether an answer reaches the client: by the connection
 // that asked, or by the one with which the session came back.
 func (c *call) deliverable() bool {
-	if c.ex == nil || c.ex.connected() {
-		return true
-	}
-	return c.session != nil && c.session.resumed.Load()
+	return c.ex != nil && c.ex.connected() || c.session != nil && c.session.resumed.Load()
 }

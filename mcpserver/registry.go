@@ -66,6 +66,8 @@ func New(o Options) (*Registry, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	} else {
+		r.log = slog.New(guarded{r.log.Handler()})
 	}
 	for _, h := range o.Hosts {
 		host, err := canonicalHost(h)
@@ -124,6 +126,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		configure:     spec.Configure,
 		minted:        now,
 		expires:       now.Add(spec.TTL),
+		base:          set,
 	}
 	g.tools.Store(set)
 
@@ -147,23 +150,22 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 
 // toolSet returns the set of the channel's tools in key and more.
 func (r *Registry) toolSet(key setKey, more []*Tool) (*toolSet, error) {
-	if len(more) > 0 {
-		return newToolSet(nil, channelTools(key), more)
-	}
 	r.mu.RLock()
 	set := r.sets[key]
 	r.mu.RUnlock()
-	if set != nil {
+	if set == nil {
+		var err error
+		if set, err = new(toolSet).with(nil, channelTools(key)); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		r.sets[key] = set
+		r.mu.Unlock()
+	}
+	if len(more) == 0 {
 		return set, nil
 	}
-	set, err := newToolSet(nil, channelTools(key))
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sets[key] = set
-	return set, nil
+	return set.with(nil, more)
 }
 
 // find returns the live grant of a token, or nil.
@@ -278,7 +280,8 @@ func (r *Registry) removeLocked(g *grant) {
 // Shutdown ends the registry. At once nothing new is minted, connected or
 // called; calls in flight go on until they are done or the context ends, and
 // then every grant is revoked. It returns when nothing is left, with the
-// context's error if calls were cut off for it.
+// context's error if calls were cut off for it, or at the latest some seconds
+// after the context ended, where a host's middleware does not let go.
 func (r *Registry) Shutdown(ctx context.Context) error {
 	r.draining.Store(true)
 	r.mu.Lock()
@@ -304,8 +307,20 @@ func (r *Registry) Shutdown(ctx context.Context) error {
 	for _, g := range grants {
 		g.end(endShutdown)
 	}
-	r.ending.Wait()
-	return cutOff
+	ended := make(chan struct{})
+	go func() {
+		r.ending.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return cutOff
+	case <-ctx.Done():
+	}
+	if !wait(ended, 2*r.opts.Limits.Revoke+3*time.Second) || cutOff != nil {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // offeredTools says which tools of the channel a grant offers.

@@ -142,11 +142,19 @@ func (g *grant) drained(ctx context.Context) error {
 	}
 }
 
-func wait(ch <-chan struct{}, d time.Duration) {
+// wait waits for ch, but no longer than d, and reports whether ch was closed.
+func wait(ch <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ch:
+		return true
 	case <-timer.C:
+	}
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"sort"
@@ -58,3 +60,21 @@ func panicText(v any) string {
 
 // stack is the stack of a panic. It holds names and addresses, no values.
 func stack() string { return cut(string(debug.Stack()), 8<<10) }
+
+// guarded is the host's log handler, which cannot end the process: a panic in
+// it loses the record.
+type guarded struct{ slog.Handler }
+
+// Handle implements [slog.Handler].
+func (g guarded) Handle(ctx context.Context, r slog.Record) error {
+	defer func() { recover() }()
+	return g.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (g guarded) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return guarded{g.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements [slog.Handler].
+func (g guarded) WithGroup(name string) slog.Handler { return guarded{g.Handler.WithGroup(name)} }

@@ -19,7 +19,7 @@ import (
 	"github.com/plugberth/plugberth/mcpserver"
 )
 
-// stormTime is how long TestStorm goes on: 3 seconds, or what the environment
+// stormTime is how long TestStorm goes on: 5 seconds, or what the environment
 // says, such as PLUGBERTH_STORM=60s.
 func stormTime(t testing.TB) time.Duration {
 	if s := os.Getenv("PLUGBERTH_STORM"); s != "" {
@@ -32,7 +32,7 @@ func stormTime(t testing.TB) time.Duration {
 	if testing.Short() {
 		return time.Second
 	}
-	return 3 * time.Second
+	return 5 * time.Second
 }
 
 // own is the channel of one grant in a storm. It knows whose calls it may get.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,24 +19,22 @@ type toolSet struct {
 	meta   mcp.Meta // sent with each list, such as the revision of a catalog; may be nil
 }
 
-// newToolSet puts tools together. Two of one name are an error.
-func newToolSet(meta mcp.Meta, groups ...[]*Tool) (*toolSet, error) {
-	n := 0
-	for _, g := range groups {
-		n += len(g)
-	}
+// with returns a set of the tools of s and more, with a meta of its own. Two of
+// one name are an error.
+func (s *toolSet) with(meta mcp.Meta, more []*Tool) (*toolSet, error) {
+	n := len(s.wire) + len(more)
 	set := &toolSet{wire: make([]*mcp.Tool, 0, n), byName: make(map[string]*Tool, n), meta: meta}
-	for _, g := range groups {
-		for _, t := range g {
-			if t == nil || t.wire == nil {
-				return nil, fmt.Errorf("%w: it was not made by NewTool", ErrTool)
-			}
-			if set.byName[t.wire.Name] != nil {
-				return nil, fmt.Errorf("%w: two are named %s", ErrTool, t.wire.Name)
-			}
-			set.byName[t.wire.Name] = t
-			set.wire = append(set.wire, t.wire)
+	maps.Copy(set.byName, s.byName)
+	set.wire = append(set.wire, s.wire...)
+	for _, t := range more {
+		if t == nil || t.wire == nil {
+			return nil, fmt.Errorf("%w: it was not made by NewTool", ErrTool)
 		}
+		if set.byName[t.wire.Name] != nil {
+			return nil, fmt.Errorf("%w: two are named %s", ErrTool, t.wire.Name)
+		}
+		set.byName[t.wire.Name] = t
+		set.wire = append(set.wire, t.wire)
 	}
 	slices.SortFunc(set.wire, func(a, b *mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return set, nil
