@@ -196,7 +196,7 @@ func TestBrokenConnection(t *testing.T) {
 	gone := func(t *testing.T, s *scene) {
 		t.Helper()
 		s.cut()
-		eventually(t, "the connection is gone", func() bool { return s.h.Grants()[0].Streams == 0 })
+		eventually(t, "the connection is gone", func() bool { return s.h.Grants()[0].Requests == 0 })
 	}
 	answered := func(t *testing.T, got reply, want string) {
 		t.Helper()
@@ -269,7 +269,7 @@ func TestBrokenConnection(t *testing.T) {
 			gone(t, s)
 			again := make(chan reply, 1)
 			go func() { again <- s.base.do(t, "POST", toolCall(era, 6, "ask_user", question)) }()
-			eventually(t, "it is asked again", func() bool { return s.h.Grants()[0].Streams == 1 })
+			eventually(t, "it is asked again", func() bool { return s.h.Grants()[0].Requests == 1 })
 			s.desk.answers <- "yes"
 			answered(t, <-again, "yes")
 			once(t, s)
@@ -350,7 +350,7 @@ func TestSDKClientResumes(t *testing.T) {
 	}()
 	<-d.asked
 	h.server.CloseClientConnections()
-	eventually(t, "the client is back", func() bool { return h.Grants()[0].Streams > 0 })
+	eventually(t, "the client is back", func() bool { return h.Grants()[0].Requests > 0 })
 	d.answers <- "here I am"
 	if res := <-done; res == nil || text(res) != "here I am" {
 		t.Errorf("%+v", res)

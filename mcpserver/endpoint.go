@@ -173,7 +173,7 @@ func (g *grant) info() GrantInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.endpoint; e != nil {
-		info.Sessions, info.Calls, info.Streams = len(e.sessions), e.running, len(e.open)
+		info.Sessions, info.Calls, info.Requests = len(e.sessions), e.running, len(e.open)
 	}
 	return info
 }

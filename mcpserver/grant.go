@@ -96,7 +96,8 @@ type GrantInfo struct {
 	// MintedAt, ExpiresAt and LastActivity say when the grant was made, when it
 	// ends, and when a request with its token last came in; zero if none did.
 	MintedAt, ExpiresAt, LastActivity time.Time
-	// Sessions, Calls and Streams count the open sessions of the stateful
-	// protocol, the calls in flight and the open HTTP requests.
-	Sessions, Calls, Streams int
+	// Sessions, Calls and Requests count the open sessions of the stateful
+	// protocol, the handlers that run and the open HTTP requests, listening
+	// streams included.
+	Sessions, Calls, Requests int
 }

@@ -349,3 +349,40 @@ func TestSilent(t *testing.T) {
 		t.Errorf("written: %q", after[len(before):])
 	}
 }
+
+// TestElicitation: a tool that the host added to the SDK's server can ask the
+// client itself, in the way of each protocol.
+func TestElicitation(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	params := func() *mcp.ElicitParams {
+		return &mcp.ElicitParams{Message: "Name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+	}
+	m := h.mint(t, mcpserver.Grant{Configure: func(s *mcp.Server) {
+		s.AddTool(&mcp.Tool{Name: "direct", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			res, err := req.Session.Elicit(ctx, params())
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint("hello ", res.Content["name"])}}}, nil
+		})
+		s.AddTool(&mcp.Tool{Name: "rounds", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if len(req.Params.InputResponses) == 0 {
+				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"name": params()}}, nil
+			}
+			res := req.Params.InputResponses["name"].(*mcp.ElicitResult)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint("hello ", res.Content["name"])}}}, nil
+		})
+	}})
+	for era, tools := range map[string][]string{stateful: {"direct", "rounds"}, stateless: {"rounds"}} {
+		cs := h.connect(t, m.Token.Reveal(), era, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
+			},
+		})
+		for _, tool := range tools {
+			if res := call(t, cs, tool, args{}); text(res) != "hello Ada" {
+				t.Errorf("%s %s: %+v", era, tool, res)
+			}
+		}
+	}
+}

@@ -1,7 +1,8 @@
 package mcpserver
 
 import (
-	"fmt"
+	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -27,10 +28,12 @@ const firstStateless = "2026-07-28"
 // its own deadline.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !r.hostAllowed(req) {
+		refused(r.log, http.StatusForbidden)
 		http.Error(w, "Forbidden: the Host header names no host of this server", http.StatusForbidden)
 		return
 	}
 	if !r.originAllowed(w, req) {
+		refused(r.log, http.StatusForbidden)
 		http.Error(w, "Forbidden: cross-origin request", http.StatusForbidden)
 		return
 	}
@@ -44,10 +47,17 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		g = r.find(token)
 	}
 	if g == nil {
+		refused(r.log, http.StatusUnauthorized)
 		unauthorized(w)
 		return
 	}
 	g.serve(w, req)
+}
+
+// refused notes a request that reached no call, for a host that looks for the
+// reason: anyone can send such requests, so they are not loud.
+func refused(log *slog.Logger, status int) {
+	log.Debug("request refused", "status", status)
 }
 
 // unauthorized is the one answer to all that is wrong with a token.
@@ -70,6 +80,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if !e.requests.Allow() {
+		refused(e.log, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: slow down")
 		return
 	}
@@ -79,9 +90,11 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 		unauthorized(w)
 		return
 	case refusedRequests:
+		refused(e.log, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: too many are open")
 		return
 	case refusedSessions:
+		refused(e.log, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: too many sessions are open and busy")
 		return
 	}
@@ -182,13 +195,15 @@ func canonicalHost(host string) (string, error) {
 		}
 	}
 	if bad {
-		return "", fmt.Errorf("mcpserver: Options.Hosts: not a name or name:port")
+		return "", errHost
 	}
 	if port == "" {
 		return name, nil
 	}
 	return net.JoinHostPort(name, port), nil
 }
+
+var errHost = errors.New("mcpserver: Options.Hosts: not a name or name:port")
 
 // originAllowed refuses what a browser sends for another site, also for methods
 // that net/http holds to be safe: a GET opens a stream here.

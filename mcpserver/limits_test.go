@@ -325,7 +325,7 @@ func TestSlowReader(t *testing.T) {
 	if d := time.Since(begun); d > 5*time.Second {
 		t.Errorf("another session waited %v", d)
 	}
-	eventually(t, "the slow connections are cut off", func() bool { return h.Grants()[0].Streams <= 1 })
+	eventually(t, "the slow connections are cut off", func() bool { return h.Grants()[0].Requests <= 1 })
 	begun = time.Now()
 	h.RevokeTask(t.Name())
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -44,7 +44,7 @@ type Limits struct {
 	Burst    int           // requests at once above the rate, default 100
 	Replay   int           // bytes of events a session keeps for clients that come back, default 256 KiB
 	Call     time.Duration // one call of a tool that names no timeout, default 2 minutes
-	Ask      time.Duration // one ask_user; default the life of the grant, as the channel has its own deadline
+	Ask      time.Duration // one ask_user; by default only the channel's own deadline and the end of the grant count
 	Idle     time.Duration // a session without request and call, default 30 minutes
 	BodyTime time.Duration // to receive a body, default 30 seconds
 	Write    time.Duration // to write 32 KiB, default 5 seconds
@@ -80,7 +80,7 @@ func (l *Limits) fill() error {
 		dflt  time.Duration
 	}{
 		{"Call", &l.Call, 2 * time.Minute},
-		{"Ask", &l.Ask, 1<<63 - 1},
+		{"Ask", &l.Ask, 0},
 		{"Idle", &l.Idle, 30 * time.Minute},
 		{"BodyTime", &l.BodyTime, 30 * time.Second},
 		{"Write", &l.Write, 5 * time.Second},

@@ -38,6 +38,9 @@ func (g *grant) cancelCalls(why *endReason) (*endpoint, []*call) {
 	if e != nil {
 		e.answered, e.gone = make(chan struct{}), make(chan struct{})
 		e.settle()
+		if e.clock != nil {
+			e.clock.Stop()
+		}
 		for c := range e.calls {
 			calls = append(calls, c)
 		}
@@ -84,9 +87,6 @@ func (e *endpoint) finish() {
 	exchanges := make([]*exchange, 0, len(e.open))
 	for _, ex := range e.open {
 		exchanges = append(exchanges, ex)
-	}
-	if e.clock != nil {
-		e.clock.Stop()
 	}
 	e.mu.Unlock()
 	for _, ex := range exchanges {
