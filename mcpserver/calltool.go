@@ -59,6 +59,14 @@ func (c *call) arguments() json.RawMessage {
 	return json.RawMessage("{}")
 }
 
+// said returns the arguments decoded.
+func (c *call) said() any {
+	if c.value == nil {
+		return decoded(c.arguments())
+	}
+	return c.value
+}
+
 // conclude turns what a handler gave into what the agent gets.
 func (e *endpoint) conclude(c *call, a answer) *mcp.CallToolResult {
 	switch {
@@ -76,19 +84,40 @@ func (e *endpoint) conclude(c *call, a answer) *mcp.CallToolResult {
 		return e.answer(c, blockedResult(a.err), nil, "")
 	case a.err != nil:
 		if text, ok := channel.AgentText(a.err); ok {
-			return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeTool}, a.err, errorText(a.err, c.value))
+			return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeTool}, a.err, errorText(a.err, c.said()))
 		}
-		return e.answer(c, failed(OutcomeError), a.err, errorText(a.err, c.value))
+		return e.answer(c, failed(OutcomeError), a.err, errorText(a.err, c.said()))
 	}
-	res := a.result
-	if res.outcome == "" {
-		res.outcome = OutcomeOK
-		if res.IsError {
-			res.outcome = OutcomeTool
-		}
+	if refused := e.unsendable(c, a); refused != nil {
+		return refused
 	}
-	return e.answerChecked(c, res)
+	outcome := a.result.outcome
+	switch {
+	case outcome != "":
+	case a.result.IsError:
+		outcome = OutcomeTool
+	default:
+		outcome = OutcomeOK
+	}
+	e.logCall(c.event(outcome, nil, a.size), "")
+	return a.out
 }
+
+// unsendable returns what the agent gets in place of a result that cannot be
+// sent, and nil for one that can.
+func (e *endpoint) unsendable(c *call, a answer) *mcp.CallToolResult {
+	limit := e.reg.opts.Limits.Result
+	switch {
+	case a.problem != "":
+		return e.answer(c, failed(OutcomeResult), nil, a.problem)
+	case a.size > limit:
+		text := fmt.Sprintf("The tool did its work, but its result has %d bytes and a result can have %d. Ask for less.", a.size, limit)
+		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, nil, tooLarge)
+	}
+	return nil
+}
+
+const tooLarge = "the result is too large"
 
 // failed is all that an agent hears of an error that was not made for it.
 func failed(outcome Outcome) Result {
@@ -112,57 +141,46 @@ func invalidText(err error) string {
 	return err.Error() // it names places and rules, and never a value
 }
 
-// answer logs a call and makes the SDK's result of ours.
+// answer logs a call and makes the SDK's result of one of our own texts.
 func (e *endpoint) answer(c *call, res Result, err error, detail string) *mcp.CallToolResult {
-	out, size, _ := toSDK(res)
+	out := &mcp.CallToolResult{IsError: res.IsError, Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
+	size := len(res.Text)
+	if res.Structured != nil {
+		if data, err := json.Marshal(res.Structured); err == nil {
+			out.StructuredContent = json.RawMessage(data)
+			size += len(data)
+		}
+	}
 	e.logCall(c.event(res.outcome, err, size), detail)
 	return out
 }
 
-// answerChecked does so for what a handler gave, which is judged first.
-func (e *endpoint) answerChecked(c *call, res Result) *mcp.CallToolResult {
-	out, size, err := toSDK(res)
-	var problem string
-	switch limit := e.reg.opts.Limits.Result; {
-	case err != nil:
-		problem = "the structured result is no JSON object"
-	case size > limit:
-		text := fmt.Sprintf("The tool did its work, but its result has %d bytes and a result can have %d. Ask for less.", size, limit)
-		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, nil, "the result is too large")
-	case c.tool.output != nil && !res.IsError:
-		structured, _ := out.StructuredContent.(json.RawMessage)
-		if structured == nil {
-			problem = "there is an output schema and no structured result"
-		} else if err := c.tool.output.ValidateJSON(structured); err != nil {
-			problem = "the structured result does not fit the output schema"
-		}
-	}
-	if problem != "" {
-		return e.answer(c, failed(OutcomeResult), nil, problem)
-	}
-	e.logCall(c.event(res.outcome, nil, size), "")
-	return out
-}
-
-var errStructured = errors.New("not a JSON object")
-
-// toSDK returns the SDK's form of a result and its size.
-func toSDK(res Result) (*mcp.CallToolResult, int, error) {
-	out := &mcp.CallToolResult{IsError: res.IsError}
-	size := len(res.Text)
+// check returns the SDK's form of what a handler gave and its size, or says
+// what is wrong with it. It runs where a panic is the handler's: what a host
+// puts into a result can have methods.
+func (t *Tool) check(res Result) (out *mcp.CallToolResult, size int, problem string) {
+	out = &mcp.CallToolResult{IsError: res.IsError}
+	size = len(res.Text)
+	var structured json.RawMessage
 	if res.Structured != nil {
 		data, err := json.Marshal(res.Structured)
-		if err != nil {
-			return nil, 0, err
+		if err != nil || data[0] != '{' {
+			return nil, 0, "the structured result is no JSON object"
 		}
-		if len(data) == 0 || data[0] != '{' {
-			return nil, 0, errStructured
-		}
-		out.StructuredContent = json.RawMessage(data)
+		structured = data
+		out.StructuredContent = structured
 		size += len(data)
 		if res.Text == "" && len(res.Content) == 0 {
 			res.Text = string(data)
 			size += len(data)
+		}
+	}
+	if t.output != nil && !res.IsError {
+		if structured == nil {
+			return nil, 0, "there is an output schema and no structured result"
+		}
+		if err := t.output.ValidateJSON(structured); err != nil {
+			return nil, 0, "the structured result does not fit the output schema"
 		}
 	}
 	content := make([]mcp.Content, 0, 1+len(res.Content))
@@ -170,31 +188,37 @@ func toSDK(res Result) (*mcp.CallToolResult, int, error) {
 		content = append(content, &mcp.TextContent{Text: res.Text})
 	}
 	for _, c := range res.Content {
-		size += contentSize(c)
+		n, problem := measure(c)
+		if problem != "" {
+			return nil, 0, problem
+		}
+		size += n
 		content = append(content, c)
 	}
 	out.Content = content
-	return out, size, nil
+	return out, size, ""
 }
 
-// contentSize is about how many bytes content takes.
-func contentSize(c mcp.Content) int {
-	switch c := c.(type) {
-	case *mcp.TextContent:
-		return len(c.Text)
-	case *mcp.ImageContent:
-		return len(c.Data) * 4 / 3
-	case *mcp.AudioContent:
-		return len(c.Data) * 4 / 3
-	case *mcp.ResourceLink:
-		return len(c.URI) + len(c.Name) + len(c.Title) + len(c.Description)
-	case *mcp.EmbeddedResource:
-		if c.Resource == nil {
-			return 0
-		}
-		return len(c.Resource.URI) + len(c.Resource.Text) + len(c.Resource.Blob)*4/3
+// measure returns the size of what the SDK is to send. What cannot be marshaled
+// is found here, where it is the handler's fault, and not in the SDK, where a
+// panic would end the process.
+func measure(v any) (size int, problem string) {
+	data, err := json.Marshal(v)
+	if err != nil || string(data) == "null" {
+		return 0, "the result cannot be marshaled"
 	}
-	return 0
+	return len(data), ""
+}
+
+// decoded is a value as JSON has it.
+func decoded(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	json.Unmarshal(data, &out)
+	return out
 }
 
 // callSDKTool calls a tool that the host added to the SDK's server itself.
@@ -222,27 +246,15 @@ func (e *endpoint) callSDKTool(next mcp.MethodHandler, c *call) (mcp.Result, err
 	}
 	out, ok := a.sdk.(*mcp.CallToolResult)
 	if !ok {
-		return e.answer(c, failed(OutcomeResult), nil, "the result is none of a tool"), nil
+		a.problem = "the result is none of a tool"
 	}
-	size := 0
-	for _, content := range out.Content {
-		size += contentSize(content)
-	}
-	if out.StructuredContent != nil {
-		data, err := json.Marshal(out.StructuredContent)
-		if err != nil {
-			return e.answer(c, failed(OutcomeResult), nil, "the structured result is no JSON"), nil
-		}
-		size += len(data)
-	}
-	if limit := e.reg.opts.Limits.Result; size > limit {
-		text := fmt.Sprintf("The tool did its work, but its result has %d bytes and a result can have %d. Ask for less.", size, limit)
-		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, nil, "the result is too large"), nil
+	if refused := e.unsendable(c, a); refused != nil {
+		return refused, nil
 	}
 	outcome := OutcomeOK
 	if out.IsError {
 		outcome = OutcomeTool
 	}
-	e.logCall(c.event(outcome, nil, size), "")
+	e.logCall(c.event(outcome, nil, a.size), "")
 	return out, nil
 }

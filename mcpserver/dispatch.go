@@ -234,25 +234,30 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 	}
 	defer e.answeredCall(c)
 	a := c.await(next, method, req)
-	outcome, detail := a.outcome, a.detail
 	var rpc *jsonrpc.Error
 	switch {
-	case outcome != "":
-		a.sdk, a.err = nil, internalError()
+	case a.outcome != "":
+		err := internalError()
 		if a.end != nil {
-			a.err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.end.text}
+			err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.end.text}
 		}
-	case a.err == nil:
-		outcome = OutcomeOK
-	case errors.As(a.err, &rpc):
-		outcome = OutcomeTool // made for the client, by the SDK or the host
-	default:
-		outcome, detail = OutcomeError, errorText(a.err, nil)
-		e.logCall(c.event(outcome, a.err, 0), detail)
+		e.logCall(c.event(a.outcome, a.err, 0), a.detail)
+		return nil, err
+	case errors.As(a.err, &rpc): // made for the client, by the SDK or the host
+		e.logCall(c.event(OutcomeTool, a.err, 0), "")
+		return nil, a.err
+	case a.err != nil:
+		e.logCall(c.event(OutcomeError, a.err, 0), errorText(a.err, decoded(req.GetParams())))
+		return nil, internalError()
+	case a.problem == "" && a.size > e.reg.opts.Limits.Result:
+		a.problem = tooLarge
+		fallthrough
+	case a.problem != "":
+		e.logCall(c.event(OutcomeResult, nil, a.size), a.problem)
 		return nil, internalError()
 	}
-	e.logCall(c.event(outcome, a.err, 0), detail)
-	return a.sdk, a.err
+	e.logCall(c.event(OutcomeOK, nil, a.size), "")
+	return a.sdk, nil
 }
 
 func (c *call) event(outcome Outcome, err error, size int) Event {
@@ -266,8 +271,11 @@ func (c *call) event(outcome Outcome, err error, size int) Event {
 
 // answer is what a handler gave, or why it gave nothing.
 type answer struct {
-	result  Result
-	sdk     mcp.Result
+	result  Result              // of a tool of ours
+	out     *mcp.CallToolResult // its form for the SDK
+	sdk     mcp.Result          // of what the host added to the SDK's server
+	size    int                 // bytes of the result
+	problem string              // why it cannot be sent, for the log
 	err     error
 	outcome Outcome    // set where the handler gave nothing
 	end     *endReason // why, if it was ended
@@ -307,13 +315,19 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 			c.answer = answer{outcome: OutcomePanic, detail: detail}
 		}
 	}()
+	a := &c.answer
 	if c.tool == nil {
-		c.answer.sdk, c.answer.err = next(c, method, req)
+		if a.sdk, a.err = next(c, method, req); a.err == nil {
+			a.size, a.problem = measure(a.sdk)
+		}
 		return
 	}
-	c.answer.result, c.answer.err = c.tool.handler(c, Call{
+	a.result, a.err = c.tool.handler(c, Call{
 		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
 	})
+	if a.err == nil {
+		a.out, a.size, a.problem = c.tool.check(a.result)
+	}
 }
 
 // judge takes the error of a handler whose context has ended for what it is.

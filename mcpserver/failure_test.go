@@ -39,10 +39,9 @@ func TestHandlerFails(t *testing.T) {
 		{"panic with an argument", func(_ context.Context, c mcpserver.Call) (mcpserver.Result, error) { panic(string(c.Arguments)) },
 			mcpserver.OutcomePanic, "failed on the host's side", "a value of type string"},
 		{"panic of the runtime", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
-			var m map[string]int
-			m["x"] = 1
-			return mcpserver.Result{}, nil
-		}, mcpserver.OutcomePanic, "failed on the host's side", "assignment to entry in nil map"},
+			var none []string
+			return mcpserver.Result{Text: none[len(none)]}, nil
+		}, mcpserver.OutcomePanic, "failed on the host's side", "index out of range [0] with length 0"},
 		{"panic with nil", func(context.Context, mcpserver.Call) (mcpserver.Result, error) { panic(nil) },
 			mcpserver.OutcomePanic, "failed on the host's side", "panic called with nil"},
 		{"deadline", func(ctx context.Context, _ mcpserver.Call) (mcpserver.Result, error) {
@@ -64,6 +63,18 @@ func TestHandlerFails(t *testing.T) {
 		{"no object", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
 			return mcpserver.Result{Structured: []int{1}}, nil
 		}, mcpserver.OutcomeResult, "failed on the host's side", "no JSON object"},
+		{"a value that panics when it is marshaled", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{Structured: bomb{}}, nil
+		}, mcpserver.OutcomePanic, "failed on the host's side", "a value of type string"},
+		{"content that is nil", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{nil}}, nil
+		}, mcpserver.OutcomeResult, "failed on the host's side", "cannot be marshaled"},
+		{"content that is a nil pointer", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{(*mcp.ImageContent)(nil)}}, nil
+		}, mcpserver.OutcomeResult, "failed on the host's side", "cannot be marshaled"},
+		{"content with a bomb", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{&mcp.TextContent{Text: "x", Meta: mcp.Meta{"x": bomb{}}}}}, nil
+		}, mcpserver.OutcomePanic, "failed on the host's side", "a value of type string"},
 		{"too large", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
 			return mcpserver.Result{Text: strings.Repeat("x", 1<<20+1)}, nil
 		}, mcpserver.OutcomeResult, "1048577 bytes", "too large"},
@@ -80,7 +91,7 @@ func TestHandlerFails(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(era+" "+tt.name, func(t *testing.T) {
 				h := serve(t, mcpserver.Options{Limits: mcpserver.Limits{Call: 100 * time.Millisecond}})
-				if strings.HasPrefix(tt.name, "panic") {
+				if tt.outcome != mcpserver.OutcomeTimeout && !strings.HasPrefix(tt.name, "deadline") {
 					h = serve(t, mcpserver.Options{}) // 100 ms are short for a stack under the race detector
 				}
 				m := h.mint(t, mcpserver.Grant{
@@ -111,6 +122,11 @@ func TestHandlerFails(t *testing.T) {
 		}
 	}
 }
+
+// bomb panics when it is marshaled.
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("db-7.internal: password rejected") }
 
 // TestChannelFails: the channel's errors are like those of any handler. [H4]
 func TestChannelFails(t *testing.T) {

@@ -51,8 +51,10 @@ type Grant struct {
 	// session ids and the tools capability stay the registry's.
 	ServerOptions func(*mcp.ServerOptions)
 	// Configure, if set, is given the grant's SDK server once it is built, to
-	// add prompts, resources, middleware, or tools that need the SDK's own
-	// handlers. Both functions run when the grant is first used.
+	// add prompts, resources, or tools that need the SDK's own handlers; a tool
+	// of a name that is taken is not seen. Middleware that is added sees what
+	// the SDK's server answers, which is not the calls of the tools above. Both
+	// functions run when the grant is first used.
 	Configure func(*mcp.Server)
 }
 

@@ -127,7 +127,10 @@ func TestConfigure(t *testing.T) {
 						return &mcp.GetPromptResult{Description: "hi"}, nil
 					})
 					s.AddPrompt(&mcp.Prompt{Name: "bad"}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-						return nil, errors.New("secret detail")
+						return nil, fmt.Errorf("secret detail of %s", req.Params.Arguments["who"])
+					})
+					s.AddPrompt(&mcp.Prompt{Name: "bomb"}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+						return &mcp.GetPromptResult{Meta: mcp.Meta{"x": bomb{}}}, nil
 					})
 					s.AddResource(&mcp.Resource{URI: "x://a", Name: "a"}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 						check(ctx, req)
@@ -136,12 +139,16 @@ func TestConfigure(t *testing.T) {
 					s.AddResource(&mcp.Resource{URI: "x://b", Name: "b"}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 						panic("secret detail")
 					})
-					for _, name := range []string{"sdk_a", "sdk_b", "sdk_c", "sdk_d", "sdk_bad", "sdk_panic", "sdk_big", "report_summary"} {
+					for _, name := range []string{"sdk_a", "sdk_b", "sdk_c", "sdk_d", "sdk_bad", "sdk_panic", "sdk_big", "sdk_bomb", "sdk_nil", "report_summary"} {
 						s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 							check(ctx, req)
 							switch name {
 							case "sdk_bad":
-								return nil, errors.New("secret detail")
+								return nil, fmt.Errorf("secret detail of %s", req.Params.Arguments)
+							case "sdk_bomb":
+								return &mcp.CallToolResult{StructuredContent: bomb{}}, nil
+							case "sdk_nil":
+								return &mcp.CallToolResult{Content: []mcp.Content{(*mcp.TextContent)(nil)}}, nil
 							case "sdk_panic":
 								panic("secret detail")
 							case "sdk_big":
@@ -164,7 +171,7 @@ func TestConfigure(t *testing.T) {
 			for _, tool := range list.Tools {
 				names = append(names, tool.Name)
 			}
-			if want := "[ask_user record_progress report_summary sdk_a sdk_b sdk_bad sdk_big sdk_c sdk_d sdk_panic spawn_subtask]"; fmt.Sprint(names) != want {
+			if want := "[ask_user record_progress report_summary sdk_a sdk_b sdk_bad sdk_big sdk_bomb sdk_c sdk_d sdk_nil sdk_panic spawn_subtask]"; fmt.Sprint(names) != want {
 				t.Errorf("tools %v, want %v", names, want)
 			}
 			if res := call(t, cs, "sdk_c", args{}); text(res) != "from sdk_c" {
@@ -176,8 +183,8 @@ func TestConfigure(t *testing.T) {
 			if res := call(t, cs, "report_summary", args{"summary": "x"}); text(res) != "The summary is recorded." {
 				t.Errorf("the channel's tool was replaced: %q", text(res))
 			}
-			for name, want := range map[string]string{"sdk_bad": "failed on the host's side", "sdk_panic": "failed on the host's side", "sdk_big": "can have 1048576"} {
-				if res := call(t, cs, name, args{}); !res.IsError || !strings.Contains(text(res), want) {
+			for name, want := range map[string]string{"sdk_bad": "failed on the host's side", "sdk_panic": "failed on the host's side", "sdk_big": "can have 1048576", "sdk_bomb": "failed on the host's side"} {
+				if res := call(t, cs, name, args{"who": "the periwinkle"}); !res.IsError || !strings.Contains(text(res), want) {
 					t.Errorf("%s: %q", name, text(res))
 				}
 			}
@@ -185,7 +192,11 @@ func TestConfigure(t *testing.T) {
 				t.Errorf("%v %v", p, err)
 			}
 			for _, tt := range []func() error{
-				func() error { _, err := cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: "bad"}); return err },
+				func() error {
+					_, err := cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: "bad", Arguments: map[string]string{"who": "the periwinkle"}})
+					return err
+				},
+				func() error { _, err := cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: "bomb"}); return err },
 				func() error { _, err := cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: "x://b"}); return err },
 			} {
 				var rpc *jsonrpc.Error
@@ -206,6 +217,16 @@ func TestConfigure(t *testing.T) {
 			logged := h.logged.String()
 			if !strings.Contains(logged, "secret detail") || !strings.Contains(logged, "prompts/get") || !strings.Contains(logged, "handler panicked") {
 				t.Errorf("the log lacks what went wrong: %s", logged)
+			}
+			if strings.Contains(logged, "periwinkle") {
+				t.Errorf("the log quotes an argument: %s", logged)
+			}
+			// The SDK leaves a nil out; what counts is that the process is here.
+			if _, err := tryCall(cs, "sdk_nil", args{}); err != nil {
+				t.Log(err)
+			}
+			if res := call(t, cs, "sdk_a", args{}); text(res) != "from sdk_a" {
+				t.Errorf("%q", text(res))
 			}
 		})
 	}

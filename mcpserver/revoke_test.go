@@ -113,8 +113,7 @@ func TestRevokeWhileAsking(t *testing.T) {
 func TestRevokeFromHandler(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
-			var h *host
-			h = serve(t, mcpserver.Options{})
+			h := serve(t, mcpserver.Options{})
 			tool := custom(t, "stop", func(ctx context.Context, _ mcpserver.Call) (mcpserver.Result, error) {
 				who, _ := mcpserver.RunFromContext(ctx)
 				if !h.Revoke(who.GrantID) {
