@@ -112,6 +112,9 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	}
 	var first error
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
+		if creds.OAuth != nil {
+			a.budget = 0 // a user may be asked to log in, which nothing cuts short
+		}
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
 		if err == nil {
 			return s, nil

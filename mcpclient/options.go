@@ -64,7 +64,8 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s.
+	// server, default 30 s. It includes what an OAuth handler takes: where that
+	// asks a user to log in, give it some minutes.
 	ConnectTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration
