@@ -57,20 +57,24 @@ func (c *cappedReader) Read(b []byte) (int, error) {
 }
 
 // eventReader fails with over once an event of a stream of server-sent events
-// has more than max bytes. Events end with an empty line.
+// has more than max bytes, and with overValues once it has more than maxValues
+// values. Events end with an empty line.
 type eventReader struct {
-	r    io.Reader
-	max  int
-	over error
+	r          io.Reader
+	max        int
+	over       error
+	maxValues  int
+	overValues error
 
-	event   int  // bytes of the event so far
-	inLine  bool // the line has something but a carriage return
-	tooLong bool
+	event  int  // bytes of the event so far
+	inLine bool // the line has something but a carriage return
+	values valueCounter
+	failed error
 }
 
 func (e *eventReader) Read(b []byte) (int, error) {
-	if e.tooLong {
-		return 0, e.over
+	if e.failed != nil {
+		return 0, e.failed
 	}
 	n, err := e.r.Read(b)
 	for rest := b[:n]; len(rest) > 0; {
@@ -82,15 +86,19 @@ func (e *eventReader) Read(b []byte) (int, error) {
 		if e.event += len(line); len(bytes.TrimRight(line, "\r\n")) > 0 {
 			e.inLine = true
 		}
-		if e.event > e.max {
-			e.tooLong = true
+		switch {
+		case e.event > e.max:
+			e.failed = e.over
 			return 0, e.over
+		case e.values.add(line) > e.maxValues:
+			e.failed = e.overValues
+			return 0, e.overValues
 		}
 		if end < 0 {
 			break
 		}
 		if !e.inLine {
-			e.event = 0
+			e.event, e.values = 0, valueCounter{}
 		}
 		e.inLine = false
 		rest = rest[end+1:]
