@@ -58,7 +58,9 @@ func (c *cappedReader) Read(b []byte) (int, error) {
 
 // eventReader fails with over once an event of a stream of server-sent events
 // has more than max bytes, and with overValues once it has more than maxValues
-// values. Events end with an empty line.
+// values. Events end with an empty line. Once a stream has had notifyBurst of
+// them, it gives no more than notifyRate a second: each costs the SDK far more
+// than its bytes.
 type eventReader struct {
 	r          io.Reader
 	max        int
@@ -69,6 +71,9 @@ type eventReader struct {
 	event  int  // bytes of the event so far
 	inLine bool // the line has something but a carriage return
 	values valueCounter
+	ctx    context.Context // of the request
+	events int             // of the stream
+	notes  *rate.Limiter
 	failed error
 }
 
@@ -98,12 +103,26 @@ func (e *eventReader) Read(b []byte) (int, error) {
 			break
 		}
 		if !e.inLine {
+			if e.event > len(line) {
+				e.wait()
+			}
 			e.event, e.values = 0, valueCounter{}
 		}
 		e.inLine = false
 		rest = rest[end+1:]
 	}
 	return n, err
+}
+
+// wait waits until another event may be given. It ends with the request.
+func (e *eventReader) wait() {
+	if e.events++; e.events <= notifyBurst {
+		return
+	}
+	if e.notes == nil {
+		e.notes = rate.NewLimiter(notifyRate, 1)
+	}
+	_ = e.notes.Wait(e.ctx)
 }
 
 // gunzipReader decompresses. It reads nothing before it is read itself, so that

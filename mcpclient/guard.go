@@ -507,7 +507,7 @@ func (x *exchange) wrap(resp *http.Response) error {
 	}
 	body := &guardedBody{wire: resp.Body, release: x.release}
 	if events {
-		r = &eventReader{r: r, max: g.limits.Event, over: g.overEvent, maxValues: g.limits.Values, overValues: g.overValues}
+		r = &eventReader{r: r, ctx: x.out.Context(), max: g.limits.Event, over: g.overEvent, maxValues: g.limits.Values, overValues: g.overValues}
 		body.fail = x.streamBroke
 		if g.legacy {
 			body.ended = func() { g.once.Do(func() { close(g.lost) }) }
