@@ -81,6 +81,11 @@ func (e *eventReader) Read(b []byte) (int, error) {
 	if e.failed != nil {
 		return 0, e.failed
 	}
+	// What has been received and not decompressed could take long: the SDK reads
+	// on to reuse the connection.
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := e.r.Read(b)
 	for rest := b[:n]; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')

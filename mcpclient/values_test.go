@@ -54,12 +54,13 @@ func TestEventPace(t *testing.T) { // [R9]
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if n, _ := read(ended, text); n != len(text) {
-		t.Errorf("%d bytes of %d of a request that has ended", n, len(text))
+	r := &eventReader{r: strings.NewReader(text), ctx: ended, max: 1 << 10, maxValues: 10}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d bytes of a request that has ended, error %v", n, err)
 	}
 
 	over := errors.New("over")
-	r := &eventReader{r: strings.NewReader("data: [[[\n\ndata: [[[,\n\n"), ctx: ctx, max: 1 << 10, maxValues: 3, overValues: over}
+	r = &eventReader{r: strings.NewReader("data: [[[\n\ndata: [[[,\n\n"), ctx: ctx, max: 1 << 10, maxValues: 3, overValues: over}
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(r); err != over {
 		t.Errorf("error %v", err)
