@@ -196,11 +196,17 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		cs  *mcp.ClientSession
 		err error
 	}
-	done := make(chan result, 1)
+	done, abandoned := make(chan result), make(chan struct{})
 	handshake, end := abortable(s.ctx)
 	go func() {
 		cs, err := client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
-		done <- result{cs, err}
+		select {
+		case done <- result{cs, err}:
+		case <-abandoned:
+			if cs != nil {
+				_ = cs.Close()
+			}
+		}
 	}()
 	var r result
 	select {
@@ -233,19 +239,8 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		err = explain(l, err)
 	}
 	s.finish(err)
-	closeLink(l, nil)
-	// The SDK's Connect has lost its link and ends; what it made is closed.
-	go func() {
-		if r.cs == nil {
-			select {
-			case r = <-done:
-			case <-time.After(closeBound):
-			}
-		}
-		if r.cs != nil {
-			_ = r.cs.Close()
-		}
-	}()
+	close(abandoned)
+	closeLink(l, nil) // now the SDK's Connect ends, where it has not
 	return nil, err
 }
 

@@ -208,7 +208,7 @@ func (s *server) leave(f *flight) {
 func (s *server) takeOff() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	f := &flight{done: make(chan struct{}), cancel: cancel}
-	s.flight = f
+	s.flight, s.stale = f, false
 	s.turn(StatusConnecting, nil)
 	s.work.Go(func() {
 		defer cancel()
@@ -244,6 +244,10 @@ func (s *server) fly(ctx context.Context, f *flight) {
 			s.list = list
 		}
 		s.turn(StatusConnected, listErr)
+		if s.stale && !s.relists { // said while the list was on its way
+			s.relists = true
+			s.work.Go(s.relist)
+		}
 	} else {
 		s.fail(err, ctx.Err() != nil)
 	}
