@@ -97,9 +97,9 @@ func (s *Session) Explain(err error) error {
 func (s *Session) finish(err error) {
 	s.end.Do(func() {
 		s.endErr = err
+		close(s.ended) // before the calls end, which ask why
 		s.cancel(err)
 		s.abortCalls(err)
-		close(s.ended)
 	})
 }
 
@@ -120,10 +120,10 @@ func (s *Session) watch(gone func(error)) {
 	}
 	err = explain(s.link, err)
 	s.finish(err)
-	s.Close()
 	if gone != nil && !errors.Is(s.Err(), ErrClosed) {
 		gone(s.Err())
 	}
+	s.Close()
 }
 
 // Close ends the session and everything that belongs to it: calls in flight
@@ -186,6 +186,19 @@ type Progress struct {
 // the server, so that making it again is safe.
 var ErrNotSent = errors.New("mcpclient: the call was not sent")
 
+// notSent marks the error of a call as an [ErrNotSent].
+func notSent(err error) error {
+	if errors.Is(err, ErrNotSent) {
+		return err
+	}
+	return &notSentError{err}
+}
+
+type notSentError struct{ err error }
+
+func (e *notSentError) Error() string   { return e.err.Error() + " (nothing was sent)" }
+func (e *notSentError) Unwrap() []error { return []error{ErrNotSent, e.err} }
+
 // CallTool calls a tool by the server's own name for it. Arguments are a JSON
 // object, or nothing. An error of the tool is a result with IsError; the error
 // that is returned says that there is no result: it wraps [ErrServer],
@@ -194,7 +207,7 @@ var ErrNotSent = errors.New("mcpclient: the call was not sent")
 // Nothing is ever sent twice.
 func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	if err := s.Err(); err != nil {
-		return nil, errors.Join(ErrNotSent, err)
+		return nil, notSent(err)
 	}
 	timeout := s.wait
 	if opts.Timeout > 0 {
@@ -241,7 +254,7 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 	}
 	err = explain(s.link, aborted(call, err))
 	if isUnsent(err) {
-		return errors.Join(ErrNotSent, err)
+		return notSent(err)
 	}
 	return err
 }
