@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -36,15 +37,13 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 		out.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 	}
 	if h.Elicit != nil {
-		out.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (res *mcp.ElicitResult, err error) {
-			defer refusePanic(&err)
-			return h.Elicit(ctx, s.id, req.Params)
+		out.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return reply(func() (*mcp.ElicitResult, error) { return h.Elicit(ctx, s.id, req.Params) })
 		}
 	}
 	if h.Sample != nil {
-		out.CreateMessageHandler = func(ctx context.Context, req *mcp.CreateMessageRequest) (res *mcp.CreateMessageResult, err error) {
-			defer refusePanic(&err)
-			return h.Sample(ctx, s.id, req.Params)
+		out.CreateMessageHandler = func(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return reply(func() (*mcp.CreateMessageResult, error) { return h.Sample(ctx, s.id, req.Params) })
 		}
 	}
 	if h.Notification != nil {
@@ -68,11 +67,27 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 	return out
 }
 
-// refusePanic turns a panic of a host's handler into an error that tells the
-// server nothing.
+// errNoAnswer tells a server nothing of what went wrong in the host.
+var errNoAnswer = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
+
+// reply is what a handler of the host answers. An answer that is missing, a
+// panic, and an error that is not one of the protocol's become errNoAnswer.
+func reply[T any](handler func() (*T, error)) (res *T, err error) {
+	defer refusePanic(&err)
+	res, err = handler()
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(err, &wire):
+		return nil, wire
+	case err != nil || res == nil:
+		return nil, errNoAnswer
+	}
+	return res, nil
+}
+
 func refusePanic(err *error) {
 	if recover() != nil {
-		*err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
+		*err = errNoAnswer
 	}
 }
 
@@ -82,19 +97,18 @@ func answers(opts *Options, s *Session) mcp.Middleware {
 	h := opts.Handlers
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
+			defer refusePanic(&err) // also of the SDK, over what a server sent: nothing else would stop it
 			refused := false
 			switch method {
 			case "roots/list":
 				if refused = h.Roots == nil; !refused {
-					defer refusePanic(&err)
-					roots, err := h.Roots(ctx, s.id)
-					if err != nil {
-						return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
-					}
-					if roots == nil {
-						roots = []*mcp.Root{}
-					}
-					return &mcp.ListRootsResult{Roots: roots}, nil
+					return noNil(reply(func() (*mcp.ListRootsResult, error) {
+						roots, err := h.Roots(ctx, s.id)
+						if roots == nil {
+							roots = []*mcp.Root{}
+						}
+						return &mcp.ListRootsResult{Roots: roots}, err
+					}))
 				}
 			case "sampling/createMessage":
 				refused = h.Sample == nil
@@ -107,6 +121,14 @@ func answers(opts *Options, s *Session) mcp.Middleware {
 			return next(ctx, method, req)
 		}
 	}
+}
+
+// noNil keeps a nil pointer from becoming a result that is not nil.
+func noNil(res *mcp.ListRootsResult, err error) (mcp.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // cut shortens s to n bytes at most, at a character's end.
