@@ -313,7 +313,7 @@ func (h *Host) shown(s ServerState) ServerState {
 func (h *Host) Session(ctx context.Context, id ServerID) (*Session, error) {
 	s := h.server(id)
 	if s == nil {
-		return nil, ErrNoServer
+		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(id.Server))
 	}
 	return s.acquire(ctx)
 }
