@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -18,7 +19,8 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 	h := opts.Handlers
 	out := &mcp.ClientOptions{
 		// Without this the SDK announces roots.
-		Capabilities: &mcp.ClientCapabilities{},
+		Capabilities:   &mcp.ClientCapabilities{},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // see Session.rounds
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			if hooks.toolsChanged != nil {
 				hooks.toolsChanged()
@@ -96,8 +98,11 @@ func refusePanic(err *error) {
 func answers(opts *Options, s *Session) mcp.Middleware {
 	h := opts.Handlers
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
+		s.answer = func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
 			defer refusePanic(&err) // also of the SDK, over what a server sent: nothing else would stop it
+			if lacksParams(method, req) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are missing"}
+			}
 			refused := false
 			switch method {
 			case "roots/list":
@@ -120,7 +125,20 @@ func answers(opts *Options, s *Session) mcp.Middleware {
 			}
 			return next(ctx, method, req)
 		}
+		return s.answer
 	}
+}
+
+// lacksParams reports whether a message has no params that needs them. The SDK
+// takes some for such as have none, and ends the process over it, or keeps a
+// lock.
+func lacksParams(method string, req mcp.Request) bool {
+	switch method {
+	case "elicitation/create", "notifications/elicitation/complete", "notifications/resources/updated":
+		v := reflect.ValueOf(req.GetParams())
+		return !v.IsValid() || v.IsNil()
+	}
+	return false
 }
 
 // noNil keeps a nil pointer from becoming a result that is not nil.

@@ -221,6 +221,7 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	client := mcp.NewClient(&d.opts.Client, clientOptions(&d.opts, s, hooks))
 	client.AddReceivingMiddleware(answers(&d.opts, s))
+	client.AddSendingMiddleware(results, s.rounds)
 
 	type result struct {
 		cs  *mcp.ClientSession
@@ -229,8 +230,10 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 	done := make(chan result, 1)
 	handshake, end := abortable(s.ctx)
 	go func() {
-		cs, err := client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
-		done <- result{cs, err}
+		var r result
+		defer func() { done <- r }()
+		defer unreadable(&r.err)
+		r.cs, r.err = client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
 	}()
 	var r result
 	select {

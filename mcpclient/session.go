@@ -27,6 +27,7 @@ type Session struct {
 	link   link
 	cs     *mcp.ClientSession
 	info   ServerInfo
+	answer mcp.MethodHandler // of what the server asks
 
 	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc
@@ -304,10 +305,6 @@ func explain(l link, err error) error {
 	}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
-		if strings.Contains(err.Error(), "multi round-trip: ") {
-			// The SDK's name for what a server asks within a call: this is our side's refusal.
-			return fmt.Errorf("%w: the call asks for something that the host does not answer: %s", ErrServer, brief(wire.Message))
-		}
 		return &answerError{wire}
 	}
 	return &serverError{err}
