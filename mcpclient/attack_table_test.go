@@ -633,8 +633,7 @@ func rugPull(v *victim) error {
 	if err := v.connect(); err != nil {
 		return err
 	}
-	v.host.Accept(v.host.Held()...)
-	for e := range events {
+	for e := range events { // the first one comes at once
 		if !e.Tools {
 			continue
 		}

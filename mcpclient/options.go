@@ -84,7 +84,10 @@ type Options struct {
 }
 
 // Handlers answer what servers ask of their client. Where one is nil, its
-// requests get the protocol's refusal and the capability is not announced.
+// requests get the protocol's refusal and the capability is not announced. They
+// are called concurrently. A server that gets an error is told it only where it
+// is a *jsonrpc.Error, and otherwise, as for a panic or a missing result, no
+// more than that the client failed to answer.
 type Handlers struct {
 	// Elicit asks the user something for a server.
 	Elicit func(ctx context.Context, id ServerID, req *mcp.ElicitParams) (*mcp.ElicitResult, error)
