@@ -64,7 +64,9 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s.
+	// server, default 30 s. What the host does meanwhile counts: Consent,
+	// Credentials and the OAuth handler have to ask a person within it. A
+	// decision of Consent that comes later holds for the next try.
 	ConnectTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration

@@ -170,6 +170,8 @@ const closeBound = 5 * time.Second
 // CallOptions are optional settings of one call. The zero value is ready.
 type CallOptions struct {
 	// Timeout bounds the call instead of [Options].CallTimeout, when positive.
+	// Connecting to a server that is not connected comes before, within
+	// [Options].ConnectTimeout.
 	Timeout time.Duration
 	// Progress gets what the server says of its progress, in order, on a
 	// goroutine of its own. While it is busy only the newest is kept. It is not
