@@ -116,6 +116,7 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
 		if err == nil {
+			oauth.connected.Store(true)
 			return s, nil
 		}
 		if why == nil || betterReason(ctx, srv.Type(), err) {

@@ -76,6 +76,13 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 			l.secrets.add(v)
 		}
 	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			if len(v) >= shortestPart {
+				l.secrets.add(v)
+			}
+		}
+	}
 	for _, f := range remoteFindings(srv) {
 		g.log.Warn("a configured header is ignored", "finding", f)
 	}
