@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -118,6 +119,7 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 		}
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
 		if err == nil {
+			oauth.connected.Store(true)
 			return s, nil
 		}
 		if why == nil || betterReason(ctx, srv.Type(), err) {
@@ -230,29 +232,25 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		cs  *mcp.ClientSession
 		err error
 	}
-	done, abandoned := make(chan result), make(chan struct{})
+	done := make(chan result, 1)
+	way := &keptTransport{Transport: l.transport()}
 	handshake, end := abortable(s.ctx)
 	go func() {
 		var r result
-		defer func() {
-			select {
-			case done <- r:
-			case <-abandoned:
-				if r.cs != nil {
-					_ = r.cs.Close()
-				}
-			}
-		}()
+		defer func() { done <- r }()
 		defer unreadable(&r.err)
-		r.cs, r.err = client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+		r.cs, r.err = client.Connect(handshake, way, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
 	}()
 	var r result
+	finished := false
 	select {
 	case r = <-done:
+		finished = true
 	case <-l.done():
 		// The SDK hears of it as well, unless it waits for something else.
 		select {
 		case r = <-done:
+			finished = true
 		case <-time.After(time.Second):
 			r.err = errors.New("the server is gone")
 		}
@@ -284,9 +282,50 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		err = explain(l, err)
 	}
 	s.finish(err)
-	close(abandoned)
-	closeLink(l, nil) // now the SDK's Connect ends, where it has not
+	closeLink(l, nil)
+	// The SDK's Connect has lost its link and ends; what it made is closed.
+	// Only the host's OAuth handler can hold it up.
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if !finished {
+			if late := <-done; late.cs != nil {
+				_ = late.cs.Close()
+			}
+		}
+		way.close()
+	}()
+	way.close()
+	bound := time.NewTimer(time.Second)
+	defer bound.Stop()
+	select {
+	case <-ended:
+	case <-bound.C:
+	}
 	return nil, err
+}
+
+// keptTransport keeps the connection that it hands on as it is. Of a handshake
+// that fails the SDK does not always close it, and one under way may wait for
+// nothing else.
+type keptTransport struct {
+	mcp.Transport
+	conn atomic.Pointer[mcp.Connection]
+}
+
+// Connect implements mcp.Transport.
+func (t *keptTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	if err == nil {
+		t.conn.Store(&conn)
+	}
+	return conn, err
+}
+
+func (t *keptTransport) close() {
+	if conn := t.conn.Load(); conn != nil {
+		_ = (*conn).Close()
+	}
 }
 
 // connectError is the error for a context that ended on the way.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/plugberth/plugberth/plugin"
 )
 
@@ -123,6 +125,28 @@ func TestRemoteErrorTexts(t *testing.T) { // [R3] [R8]
 				t.Errorf("got  %v\nwant %s", err, tt.text)
 			}
 		})
+	}
+}
+
+// TestAnsweredErrorIsMasked: what the host gave a server does not come back in
+// its errors.
+func TestAnsweredErrorIsMasked(t *testing.T) { // [R8]
+	opts := testOptions(t)
+	opts.Credentials = func(context.Context, ServerID) (Credentials, error) {
+		return Credentials{Env: map[string]string{"API_TOKEN": "s3cret-token"}}, nil
+	}
+	s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.CallTool(t.Context(), "refuse", nil, CallOptions{})
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) || wire.Code != -32000 || wire.Message != "the key [hidden] is not valid" || string(wire.Data) != `{"key":"[hidden]"}` {
+		t.Errorf("got %+v", wire)
+	}
+	if want := "mcpclient: the server failed: it answered with error -32000: the key [hidden] is not valid"; err.Error() != want {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -43,6 +43,10 @@ type HostOptions struct {
 // Host runs the servers of many plugins and gives their tools as one list. A
 // server that is broken, slow or hostile costs its own tools only. It is safe
 // for concurrent use and has to be closed.
+//
+// Exposed names have the plugin's name in them and not the instance. Of two
+// instances of one plugin only the tools of that one are exposed which was added
+// first; a host that runs several, for tenants say, has a Host for each.
 type Host struct {
 	opts   HostOptions
 	dialer *dialer
@@ -310,6 +314,9 @@ func (h *Host) shown(s ServerState) ServerState {
 
 // Session returns the session with one server, connecting where there is none,
 // for its prompts, resources and whatever else it offers. The host closes it.
+// Calls of tools that are made there are the server's own affair: neither
+// [HostOptions].Pins nor [HostOptions].OnCall nor output schemas apply. It fails
+// with [ErrNoServer] and as [Host.Call] does where that cannot connect.
 func (h *Host) Session(ctx context.Context, id ServerID) (*Session, error) {
 	s := h.server(id)
 	if s == nil {
@@ -426,9 +433,9 @@ func sameTools(a, b []Tool) bool {
 type CallRecord struct {
 	Tool     string // the exposed name
 	Server   ServerID
-	Local    string // the server's own name, any text
-	Duration time.Duration
-	Bytes    int // of the result, roughly
+	Local    string        // the server's own name, any text
+	Duration time.Duration // with connecting, where that was needed
+	Bytes    int           // of the result as JSON, roughly
 	Outcome  Outcome
 	Err      error // nil unless the call has no result
 }

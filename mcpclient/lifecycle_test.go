@@ -507,3 +507,156 @@ func TestNewerListStays(t *testing.T) { // [R11]
 		t.Errorf("after the older list came: %q", got)
 	}
 }
+
+// TestStableSession: a server whose session lived for long is connected to again
+// at once.
+func TestStableSession(t *testing.T) { // [R5]
+	var m memory
+	m.set("s", echo("t"))
+	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: time.Hour, Max: time.Hour, Stable: 1}})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events := h.Watch(t.Context())
+	m.crash("s")
+	awaitStatus(t, events, "s", StatusFailed)
+	if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefusedWhileConnected: a server that the host's policy ends has no tools,
+// is not tried again on use, and is once Refresh asks.
+func TestRefusedWhileConnected(t *testing.T) { // [R15]
+	var m memory
+	m.set("s", echo("t"))
+	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: 1, Max: 1}})
+	open := h.dialer.open
+	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+		l, err := open(ctx, p, srv, id, creds)
+		return refusedLink{l}, err
+	}
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events := h.Watch(t.Context())
+	m.crash("s")
+	awaitStatus(t, events, "s", StatusDisabled)
+	await(t, events, "no tools", func(e Event) bool { return e.Tools && len(h.Tools()) == 0 })
+	if s := h.Servers()[0]; s.Tools != 0 || !errors.Is(s.Err, ErrNotAllowed) {
+		t.Errorf("state: %+v", s)
+	}
+	if _, err := h.Session(t.Context(), h.Servers()[0].ID); !errors.Is(err, ErrNotAllowed) || m.opened("s") != 1 {
+		t.Errorf("on use: %v, opened %d times", err, m.opened("s"))
+	}
+	if err := h.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Servers()[0]; s.Status != StatusConnected || s.Tools != 1 {
+		t.Errorf("after Refresh: %+v", s)
+	}
+}
+
+// refusedLink says of each error that the host's policy is behind it.
+type refusedLink struct{ link }
+
+func (refusedLink) explain(err error) error { return errors.Join(ErrNotAllowed, err) }
+
+// TestConsentOverTime: a host is asked once for what it decided on, again after
+// Refresh where it refused, and again for a plugin that was removed.
+func TestConsentOverTime(t *testing.T) { // [R2]
+	opts := testOptions(t)
+	var asked atomic.Int32
+	var allow atomic.Bool
+	opts.Consent = func(context.Context, ConsentRequest) error {
+		asked.Add(1)
+		if allow.Load() {
+			return nil
+		}
+		return errors.New("no")
+	}
+	h, err := NewHost(HostOptions{Options: *opts, Retry: Retry{Min: 1, Max: 1}, Lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	p := testPlugin(t, "normal")
+	if err := h.Add(one, p); err != nil {
+		t.Fatal(err)
+	}
+	id := h.Servers()[0].ID
+	step := func(what string, want int32, is error) {
+		t.Helper()
+		_, err := h.Session(t.Context(), id)
+		if !errors.Is(err, is) || asked.Load() != want {
+			t.Errorf("%s: %v, asked %d times", what, err, asked.Load())
+		}
+	}
+	step("refused", 1, ErrNotAllowed)
+	step("still refused", 1, ErrNotAllowed)
+	allow.Store(true)
+	step("on its own", 1, ErrNotAllowed)
+	if err := h.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	step("after Refresh", 2, nil)
+	sess, err := h.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sess.Close()
+	step("another start", 2, nil)
+	if err := h.Add(one, p); err != nil { // an update that is the same
+		t.Fatal(err)
+	}
+	step("the same plan", 2, nil)
+	h.Remove(one)
+	if err := h.Add(one, p); err != nil {
+		t.Fatal(err)
+	}
+	step("installed again", 3, nil)
+}
+
+// TestOneProcessAtATime: a server on stdio is started again when the one before
+// has ended whole.
+func TestOneProcessAtATime(t *testing.T) { // [R4] [R5]
+	var m memory
+	m.set("s", echo("t"))
+	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: 1, Max: 1}})
+	opened := slowClosing(h)
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := <-opened
+	events := h.Watch(t.Context())
+	m.crash("s")
+	<-first.closing
+	awaitStatus(t, events, "s", StatusFailed)
+	called := make(chan error, 1)
+	go func() {
+		_, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{})
+		called <- err
+	}()
+	awaitStatus(t, events, "s", StatusConnecting)
+	select {
+	case <-opened:
+		t.Error("it was started beside the one before")
+	case err := <-called:
+		t.Errorf("the call did not wait: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(first.release)
+	if err := <-called; err != nil {
+		t.Error(err)
+	}
+	close((<-opened).release)
+}

@@ -66,8 +66,10 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s. It includes what an OAuth handler takes: where that
-	// asks a user to log in, give it some minutes.
+	// server, default 30 s. What the host does meanwhile counts: Consent,
+	// Credentials and the OAuth handler have to ask a person within it, so give
+	// it some minutes where they do. A decision of Consent that comes later
+	// holds for the next try.
 	ConnectTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration

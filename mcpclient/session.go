@@ -170,6 +170,8 @@ const closeBound = 5 * time.Second
 // CallOptions are optional settings of one call. The zero value is ready.
 type CallOptions struct {
 	// Timeout bounds the call instead of [Options].CallTimeout, when positive.
+	// Connecting to a server that is not connected comes before, within
+	// [Options].ConnectTimeout.
 	Timeout time.Duration
 	// Progress gets what the server says of its progress, in order, on a
 	// goroutine of its own. While it is busy only the newest is kept. It is not
@@ -327,58 +329,6 @@ type serverError struct{ err error }
 
 func (e *serverError) Error() string   { return ErrServer.Error() + ": " + brief(e.err.Error()) }
 func (e *serverError) Unwrap() []error { return []error{ErrServer, e.err} }
-
-// resultSize measures a result as JSON, roughly, and stops soon after the
-// limit is passed.
-func resultSize(res *mcp.CallToolResult, limit int) int {
-	n := 0
-	for _, c := range res.Content {
-		if n > limit {
-			return n
-		}
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			n += len(c.Text)
-		case *mcp.ImageContent:
-			n += len(c.Data)/3*4 + len(c.MIMEType)
-		case *mcp.AudioContent:
-			n += len(c.Data)/3*4 + len(c.MIMEType)
-		case *mcp.ResourceLink:
-			n += len(c.URI) + len(c.Name) + len(c.Title) + len(c.Description) + len(c.MIMEType)
-		case *mcp.EmbeddedResource:
-			if r := c.Resource; r != nil {
-				n += len(r.URI) + len(r.Text) + len(r.Blob)/3*4 + len(r.MIMEType)
-			}
-		}
-		n += 32
-	}
-	n = jsonSize(res.StructuredContent, n, limit)
-	return jsonSize(map[string]any(res.Meta), n, limit)
-}
-
-func jsonSize(v any, n, limit int) int {
-	if n > limit {
-		return n
-	}
-	switch v := v.(type) {
-	case nil:
-	case string:
-		n += len(v) + 2
-	case json.RawMessage:
-		n += len(v)
-	case []any:
-		for _, c := range v {
-			n = jsonSize(c, n+1, limit)
-		}
-	case map[string]any:
-		for k, c := range v {
-			n = jsonSize(c, n+len(k)+4, limit)
-		}
-	default:
-		n += 8
-	}
-	return n
-}
 
 // progressRoutes lead a server's progress to the call that it belongs to.
 type progressRoutes struct {

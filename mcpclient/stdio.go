@@ -191,5 +191,5 @@ func stdioLogger(l *slog.Logger, id ServerID) *slog.Logger {
 	if l == nil {
 		return nil
 	}
-	return l.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
+	return l.With("mcp", id)
 }
