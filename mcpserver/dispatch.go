@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plugberth/plugberth/channel"
 	"github.com/plugberth/plugberth/internal/printable"
 )
 
@@ -310,18 +311,22 @@ func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) ans
 func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 	defer c.e.returned()
 	defer close(c.done)
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			detail := panicText(v)
-			c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
-			c.answer = answer{outcome: OutcomePanic, detail: detail}
+		if returned {
+			return
 		}
+		detail := panicText(recover())
+		c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+		c.answer = answer{outcome: OutcomePanic, detail: detail}
 	}()
 	a := &c.answer
 	if c.tool == nil {
 		if a.sdk, a.err = next(c, method, req); a.err == nil {
 			a.size, a.problem = measure(a.sdk)
 		}
+		probe(a.err)
+		returned = true
 		return
 	}
 	a.result, a.err = c.tool.handler(c, Call{
@@ -330,6 +335,21 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 	if a.err == nil {
 		a.out, a.size, a.problem = c.tool.check(a.result)
 	}
+	probe(a.err)
+	returned = true
+}
+
+// probe calls the methods of a handler's error that are called later, here
+// where a panic is the handler's: in that of a nil pointer, for example.
+func probe(err error) {
+	if err == nil {
+		return
+	}
+	_ = err.Error()
+	_ = errors.Is(err, channel.ErrBlocked)
+	_ = errors.As(err, new(*jsonrpc.Error))
+	_ = errors.As(err, new(*channel.BlockedError))
+	channel.AgentText(err)
 }
 
 // judge takes the error of a handler whose context has ended for what it is.
