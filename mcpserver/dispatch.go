@@ -44,10 +44,11 @@ func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
 			if err := e.initialized(req.GetSession().(*mcp.ServerSession)); err != nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the session cannot be opened"}
 			}
+			return e.shielded(ctx, e.marshalable(next), method, req)
+		case "ping", "logging/setLevel":
 			return e.shielded(ctx, next, method, req)
-		case "ping", "server/discover", "logging/setLevel",
-			"prompts/list", "resources/list", "resources/templates/list":
-			return e.shielded(ctx, next, method, req)
+		case "server/discover", "prompts/list", "resources/list", "resources/templates/list":
+			return e.shielded(ctx, e.marshalable(next), method, req)
 		case "subscriptions/listen":
 			return e.listen(ctx, next, method, req)
 		}
@@ -69,6 +70,26 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 	return next(context.WithValue(ctx, runKey{}, &e.run), method, req)
 }
 
+// marshalable is next for what tells of things that the host described: they
+// can hold values with methods, and a panic in one would end the process if the
+// SDK were the first to marshal it.
+func (e *endpoint) marshalable(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := res.(*mcp.ListToolsResult); ok && onlySentinel(list.Tools) {
+			return res, nil
+		}
+		if _, problem := measure(res); problem != "" {
+			e.log.Error("a description cannot be sent", "method", method, "detail", problem)
+			return nil, internalError()
+		}
+		return res, nil
+	}
+}
+
 func internalError() error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 }
@@ -77,6 +98,7 @@ func internalError() error {
 // SDK's server.
 func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mcp.Request) (mcp.Result, error) {
 	set := e.tools.Load()
+	next = e.marshalable(next)
 	res, err := e.shielded(ctx, next, "tools/list", req)
 	if err != nil {
 		return nil, err

@@ -332,6 +332,46 @@ func TestLoggerPanics(t *testing.T) {
 	}
 }
 
+// TestDescriptionPanics: what the host described its own prompts, resources and
+// tools with costs nobody but the one who asks for it. [Q1]
+func TestDescriptionPanics(t *testing.T) {
+	bad := mcp.Meta{"x": bomb{}}
+	for name, g := range map[string]mcpserver.Grant{
+		"prompts/list": {Configure: func(s *mcp.Server) { s.AddPrompt(&mcp.Prompt{Name: "p", Meta: bad}, nil) }},
+		"resources/list": {Configure: func(s *mcp.Server) {
+			s.AddResource(&mcp.Resource{URI: "a://b", Name: "r", Meta: bad}, nil)
+		}},
+		"resources/templates/list": {Configure: func(s *mcp.Server) {
+			s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a://{b}", Name: "r", Meta: bad}, nil)
+		}},
+		"tools/list": {Configure: func(s *mcp.Server) {
+			s.AddTool(&mcp.Tool{Name: "t", Meta: bad, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return nil, nil
+			})
+		}},
+		"initialize": {ServerOptions: func(o *mcp.ServerOptions) {
+			o.Capabilities.Experimental = map[string]any{"x": bomb{}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := serve(t, mcpserver.Options{})
+			r := raw{url: h.url, token: h.mint(t, g).Token.Reveal()}
+			message := initialize
+			if name != "initialize" {
+				r = r.begin(t)
+				message = `{"jsonrpc":"2.0","id":2,"method":"` + name + `"}`
+			}
+			got := r.do(t, "POST", message)
+			if !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "db-7") {
+				t.Errorf("%+v", got)
+			}
+			if logged := h.logged.String(); !strings.Contains(logged, "handler panicked") || !strings.Contains(logged, name) {
+				t.Errorf("the log says %s", logged)
+			}
+		})
+	}
+}
+
 // TestConfigurePanics: a host's function that panics costs its grant the
 // request, not the process; one that asks the registry gets an answer.
 func TestConfigurePanics(t *testing.T) {
