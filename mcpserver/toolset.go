@@ -76,9 +76,14 @@ func (g *grant) swapTools(set *toolSet) {
 	e.planted = !e.planted
 }
 
+// onlySentinel reports whether the host added no tool to the SDK's server.
+func onlySentinel(sdk []*mcp.Tool) bool {
+	return len(sdk) == 0 || len(sdk) == 1 && sdk[0] == sentinel
+}
+
 // list puts the tools that a host added to the SDK's server beside the set's.
 func (s *toolSet) list(sdk []*mcp.Tool) []*mcp.Tool {
-	if len(sdk) == 0 || len(sdk) == 1 && sdk[0] == sentinel {
+	if onlySentinel(sdk) {
 		return s.wire
 	}
 	out := slices.Clone(s.wire)
