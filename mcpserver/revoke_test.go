@@ -288,3 +288,21 @@ func TestRevokeTask(t *testing.T) {
 		t.Errorf("%d grants of the other task are left", n)
 	}
 }
+
+// TestExpiryAfterSleep: a token whose time passed while timers stood still is
+// refused at once, and its grant ends. [T5]
+func TestExpiryAfterSleep(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	m := h.mint(t, mcpserver.Grant{})
+	h.mint(t, mcpserver.Grant{})
+	h.Sleep(m.ID)
+	if got := (raw{url: h.url, token: m.Token.Reveal()}).do(t, "POST", initialize); got.status != 401 {
+		t.Errorf("%+v", got)
+	}
+	if ev := h.event(t, mcpserver.EventExpired); ev.Run.GrantID != m.ID {
+		t.Errorf("%+v", ev)
+	}
+	if n := len(h.Grants()); n != 1 {
+		t.Errorf("%d grants are left", n)
+	}
+}
