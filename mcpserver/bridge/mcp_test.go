@@ -194,12 +194,15 @@ func TestMCPProblems(t *testing.T) {
 func TestMCPErrors(t *testing.T) {
 	e := newEndpoint(t)
 	srv := newServer(t)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) }) // before the server ends, which waits
 	srv.tool(&mcp.Tool{Name: "rpc"}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -32602, Message: "no such row\u202e " + strings.Repeat("y", 5000)}
 	})
 	srv.tool(&mcp.Tool{Name: "dies"}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		go srv.http.CloseClientConnections()
-		select {}
+		<-release
+		return &mcp.CallToolResult{}, nil
 	})
 	srv.tool(&mcp.Tool{Name: "broken", OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -258,8 +261,8 @@ func TestMCPUnreachable(t *testing.T) {
 	clients := newClients(t, mcpclient.HostOptions{Options: mcpclient.Options{ConnectTimeout: 2e9, CallTimeout: 2e9}})
 	add(t, clients, loadPlugin(t, "demo", map[string]*server{"s": srv}))
 	bridgeMCP(t, e, clients)
+	srv.http.Listener.Close()
 	srv.http.CloseClientConnections()
-	srv.http.Close()
 	for range 3 { // the first may find out only by trying
 		res, text := e.call("mcp__demo__s__t", nil)
 		if res != nil && !res.IsError {

@@ -71,7 +71,7 @@ func TestSkills(t *testing.T) {
 	_, text := e.call("load_skill", args{"name": "review"})
 	for _, want := range []string{
 		`<skill_content name="review" package="tools" directory="review">`, "Read references/rules.md first.",
-		"</quoted-skill_content>", `<file bytes="29">references/rules.md</file>`,
+		"</quoted-skill_content>", `<file bytes="27">references/rules.md</file>`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
