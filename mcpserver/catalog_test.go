@@ -79,7 +79,8 @@ func (h *host) link(t testing.TB, g mcpserver.Grant, era string, opts *mcp.Clien
 		if err != nil {
 			t.Fatal(err)
 		}
-		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), theirs, nil)
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), theirs,
+			&mcp.ClientSessionOptions{ProtocolVersion: stateful}) // the newer one begins to listen only after that
 		if err != nil {
 			t.Fatal(err)
 		}
