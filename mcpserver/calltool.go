@@ -17,9 +17,13 @@ import (
 // it, is a result that its model can read; only an unknown tool is an error of
 // the protocol.
 func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest, allowed bool) (mcp.Result, error) {
-	tool := e.tools.Load().byName[req.Params.Name]
+	tool := e.base.byName[req.Params.Name]
+	v := e.reg.catalog.current()
+	ofPlugin := tool == nil && v != nil && !e.hasSDKTool(ctx, next, req)
 	timeout := e.reg.opts.Limits.Call
 	switch {
+	case ofPlugin:
+		timeout = e.reg.opts.Limits.Invoke
 	case tool == nil:
 	case tool.asks:
 		timeout = e.reg.opts.Limits.Ask
@@ -35,7 +39,10 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 			IsError: true, outcome: OutcomeLimited,
 		}, nil, ""), nil
 	}
-	if tool == nil {
+	switch {
+	case ofPlugin:
+		return e.callPlugin(c, v)
+	case tool == nil:
 		return e.callSDKTool(next, c)
 	}
 	if err := json.Unmarshal(c.arguments(), &c.value); err != nil {
@@ -183,10 +190,19 @@ func (e *endpoint) answer(c *call, res Result, err error, detail string) *mcp.Ca
 	return out
 }
 
-// check returns the SDK's form of what a handler gave and its size, or says
-// what is wrong with it. It runs where a panic is the handler's: what a host
-// puts into a result can have methods.
-func (t *Tool) check(res Result) (out *mcp.CallToolResult, size int, problem string) {
+// checkOutput returns what judges structured results, nil for nothing.
+func (t *Tool) checkOutput() func(json.RawMessage) error {
+	if t.output == nil {
+		return nil
+	}
+	return func(text json.RawMessage) error { return t.output.ValidateJSON(text) }
+}
+
+// checkResult returns the SDK's form of what a handler gave and its size, or says
+// what is wrong with it. output judges its structured part, unless it is nil. It
+// runs where a panic is the handler's: what a host puts into a result can have
+// methods.
+func checkResult(res Result, output func(json.RawMessage) error) (out *mcp.CallToolResult, size int, problem string) {
 	out = &mcp.CallToolResult{IsError: res.IsError}
 	size = len(res.Text)
 	var structured json.RawMessage
@@ -203,11 +219,11 @@ func (t *Tool) check(res Result) (out *mcp.CallToolResult, size int, problem str
 			size += len(data)
 		}
 	}
-	if t.output != nil && !res.IsError {
+	if output != nil && !res.IsError {
 		if structured == nil {
 			return nil, 0, "there is an output schema and no structured result"
 		}
-		if err := t.output.ValidateJSON(structured); err != nil {
+		if err := output(structured); err != nil {
 			return nil, 0, "the structured result does not fit the output schema"
 		}
 	}

@@ -67,7 +67,7 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 			res, err = nil, internalError()
 		}
 	}()
-	return next(context.WithValue(ctx, runKey{}, &e.run), method, req)
+	return next(context.WithValue(ctx, runKey{}, e.run()), method, req)
 }
 
 // marshalable is next for what tells of things that the host described: they
@@ -97,36 +97,47 @@ func internalError() error {
 // listTools lists one tool set, whole, and beside it what the host added to the
 // SDK's server.
 func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mcp.Request) (mcp.Result, error) {
-	set := e.tools.Load()
-	next = e.marshalable(next)
-	res, err := e.shielded(ctx, next, "tools/list", req)
+	list, sdk, err := e.sdkTools(ctx, e.marshalable(next), req.(*mcp.ListToolsRequest))
 	if err != nil {
 		return nil, err
 	}
-	list, ok := res.(*mcp.ListToolsResult)
-	if !ok {
-		return nil, internalError()
-	}
-	sdk := list.Tools
-	for cursor := list.NextCursor; cursor != ""; {
-		r := *req.(*mcp.ListToolsRequest)
-		r.Params = &mcp.ListToolsParams{Cursor: cursor}
-		if res, err = e.shielded(ctx, next, "tools/list", &r); err != nil {
-			return nil, err
-		}
-		page := res.(*mcp.ListToolsResult)
-		sdk = append(sdk, page.Tools...)
-		cursor = page.NextCursor
-	}
+	offer := e.offer()
 	out := *list
-	out.Tools, out.NextCursor = set.list(sdk), ""
-	if set.meta != nil {
-		out.Meta = mcp.Meta{}
-		for k, v := range set.meta {
-			out.Meta[k] = v
+	var hidden []string
+	out.Tools, hidden = offer.list(sdk)
+	out.NextCursor = ""
+	for _, name := range hidden {
+		if _, logged := e.hidden.LoadOrStore(name, true); !logged {
+			e.log.Warn("a tool of the catalog is hidden by one of the host", "tool", printable.Escape(name))
 		}
 	}
+	out.Meta = offer.metaWith(list.Meta)
 	return &out, nil
+}
+
+// sdkTools returns the tools that the SDK's server has, all pages of them, and
+// the result of the first page.
+func (e *endpoint) sdkTools(ctx context.Context, next mcp.MethodHandler, req *mcp.ListToolsRequest) (first *mcp.ListToolsResult, tools []*mcp.Tool, err error) {
+	for {
+		res, err := e.shielded(ctx, next, "tools/list", req)
+		if err != nil {
+			return nil, nil, err
+		}
+		page, ok := res.(*mcp.ListToolsResult)
+		if !ok {
+			return nil, nil, internalError()
+		}
+		if first == nil {
+			first = page
+		}
+		tools = append(tools, page.Tools...)
+		if page.NextCursor == "" {
+			return first, tools, nil
+		}
+		r := *req
+		r.Params = &mcp.ListToolsParams{Cursor: page.NextCursor}
+		req = &r
+	}
 }
 
 func unknownTool(name string) error {
@@ -151,8 +162,10 @@ type call struct {
 	start   time.Time
 	size    int // bytes of the arguments
 
-	tool   *Tool // nil where the SDK's server knows the handler
-	value  any   // the arguments, decoded
+	who    *Run        // as it was when the call came in
+	tool   *Tool       // nil where the SDK's server or a plugin has the handler
+	plugin *pluginCall // set for a tool of a catalog
+	value  any         // the arguments, decoded
 	done   chan struct{}
 	answer answer // set before done is closed
 }
@@ -160,7 +173,7 @@ type call struct {
 // Value makes the run known to the handler.
 func (c *call) Value(key any) any {
 	if key == (runKey{}) {
-		return &c.e.run
+		return c.who
 	}
 	return c.Context.Value(key)
 }
@@ -183,11 +196,23 @@ func (e *endpoint) begin(c *call, counted bool) *Result {
 		return &Result{Text: endShutdown.text, IsError: true, outcome: OutcomeShutdown}
 	case c.session != nil && c.session.ended:
 		return &Result{Text: endSession.text, IsError: true, outcome: endSession.outcome}
-	case counted && e.running >= limits.Calls:
+	case c.plugin != nil && e.plugins[c.plugin.key()] >= limits.PluginCalls:
 		return &Result{
-			Text:    fmt.Sprintf("Not done: %d calls of this run are in flight already. Wait for them to end, then try again.", e.running),
+			Text:    fmt.Sprintf("Not done: %d calls of this plugin are in flight already. Wait for them to end, then try again.", limits.PluginCalls),
 			IsError: true, outcome: OutcomeLimited,
 		}
+	case c.plugin == nil && counted && e.running-e.ofPlugins >= limits.Calls:
+		return &Result{
+			Text:    fmt.Sprintf("Not done: %d calls of this run are in flight already. Wait for them to end, then try again.", limits.Calls),
+			IsError: true, outcome: OutcomeLimited,
+		}
+	}
+	if c.plugin != nil {
+		if e.plugins == nil {
+			e.plugins = map[string]int{}
+		}
+		e.plugins[c.plugin.key()]++
+		e.ofPlugins++
 	}
 	e.calls[c] = struct{}{}
 	if counted {
@@ -210,16 +235,23 @@ func (e *endpoint) answeredCall(c *call) {
 }
 
 // returned is called when the handler has returned, which may be later.
-func (e *endpoint) returned() {
+func (e *endpoint) returned(c *call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running--
+	if c.plugin != nil {
+		e.ofPlugins--
+		key := c.plugin.key()
+		if e.plugins[key]--; e.plugins[key] == 0 {
+			delete(e.plugins, key)
+		}
+	}
 	e.settle()
 }
 
 // newCall is what the kinds of calls have in common. A timeout of 0 is none.
 func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request, timeout time.Duration) *call {
-	c := &call{e: e, name: name, start: time.Now(), done: make(chan struct{})}
+	c := &call{e: e, who: e.run(), name: name, start: time.Now(), done: make(chan struct{})}
 	if extra := req.GetExtra(); extra != nil {
 		c.ex = e.exchange(extra.TokenInfo)
 	}
@@ -287,11 +319,15 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 
 func (c *call) event(outcome Outcome, err error, size int) Event {
 	now := time.Now()
-	return Event{
-		Kind: EventCall, Time: now, Run: c.e.run, Tool: c.name,
+	ev := Event{
+		Kind: EventCall, Time: now, Run: *c.who, Tool: c.name,
 		Duration: now.Sub(c.start), Outcome: outcome, Err: err,
 		RequestBytes: c.size, ResultBytes: size,
 	}
+	if c.plugin != nil {
+		ev.Plugin = c.plugin.entry.Plugin
+	}
+	return ev
 }
 
 // answer is what a handler gave, or why it gave nothing.
@@ -302,6 +338,7 @@ type answer struct {
 	size    int                 // bytes of the result
 	problem string              // why it cannot be sent, for the log
 	err     error
+	refused error      // why the call did not reach its plugin
 	outcome Outcome    // set where the handler gave nothing
 	end     *endReason // why, if it was ended
 	detail  string     // for the log
@@ -331,7 +368,7 @@ func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) ans
 }
 
 func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
-	defer c.e.returned()
+	defer c.e.returned(c)
 	defer close(c.done)
 	returned := false
 	defer func() {
@@ -343,7 +380,11 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 		c.answer = answer{outcome: OutcomePanic, detail: detail}
 	}()
 	a := &c.answer
-	if c.tool == nil {
+	switch {
+	case c.plugin != nil:
+		c.invoke(a)
+		return
+	case c.tool == nil:
 		if a.sdk, a.err = next(c, method, req); a.err == nil {
 			a.size, a.problem = measure(a.sdk)
 		}
@@ -355,7 +396,7 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
 	})
 	if a.err == nil {
-		a.out, a.size, a.problem = c.tool.check(a.result)
+		a.out, a.size, a.problem = checkResult(a.result, c.tool.checkOutput())
 	}
 	probe(a.err)
 	returned = true

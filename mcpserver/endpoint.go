@@ -21,7 +21,8 @@ import (
 type grant struct {
 	reg           *Registry
 	hash          digest
-	run           Run
+	who           atomic.Pointer[Run] // only its surface changes
+	moving        sync.Mutex          // held while it does
 	parts         channel.Parts
 	instructions  string
 	serverOptions func(*mcp.ServerOptions)
@@ -30,7 +31,6 @@ type grant struct {
 	expires       time.Time
 	used          atomic.Int64 // when a request last came in, in nanoseconds; 0 for never
 	base          *toolSet     // what the grant was minted with
-	tools         atomic.Pointer[toolSet]
 
 	at           int    // in the registry's expiry heap, guarded by its mu
 	older, newer *grant // of the same task, guarded by the registry's mu
@@ -41,10 +41,14 @@ type grant struct {
 	endpoint *endpoint  // nil until it is first used
 }
 
+// run is the run that the grant is bound to. It is not changed: a grant that gets
+// another surface gets another one.
+func (g *grant) run() *Run { return g.who.Load() }
+
 // endpoint is what serves a grant that is used.
 type endpoint struct {
 	*grant
-	log       *slog.Logger // with the identity
+	log       *slog.Logger // with the identity, without the surface
 	server    *mcp.Server
 	stateful  http.Handler
 	stateless http.Handler
@@ -52,20 +56,23 @@ type endpoint struct {
 	messages  *rate.Limiter // what they carry: one of the oldest protocol can carry many
 
 	// Guarded by the grant's mu.
-	open     map[*auth.TokenInfo]*exchange // HTTP requests being served
-	posts    int                           // of which carry messages
-	calls    map[*call]struct{}            // calls that are not answered yet
-	running  int                           // handlers that have not returned
-	sessions map[string]*session
-	opening  int           // requests that may open a session
-	idle     chan struct{} // if set, closed when no handler runs
-	clock    *time.Timer   // of comments
-	watching bool          // the clock runs
-	answered chan struct{} // set once the grant ended, closed when posts is 0
-	gone     chan struct{} // set once the grant ended, closed when open is empty
+	open      map[*auth.TokenInfo]*exchange // HTTP requests being served
+	posts     int                           // of which carry messages
+	calls     map[*call]struct{}            // calls that are not answered yet
+	running   int                           // handlers that have not returned
+	plugins   map[string]int                // of which plugins' tools have, by plugin
+	ofPlugins int                           // the sum of plugins
+	sessions  map[string]*session
+	opening   int           // requests that may open a session
+	idle      chan struct{} // if set, closed when no handler runs
+	clock     *time.Timer   // of comments
+	watching  bool          // the clock runs
+	answered  chan struct{} // set once the grant ended, closed when posts is 0
+	gone      chan struct{} // set once the grant ended, closed when open is empty
 
 	swapping sync.Mutex // guards planted
 	planted  bool       // the SDK's server knows the sentinel
+	hidden   sync.Map   // names of a catalog's tools that were logged as hidden
 
 	questions questions
 }
@@ -84,7 +91,7 @@ func (g *grant) use() (e *endpoint, err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			g.reg.log.With(runAttrs(&g.run)...).Error("configuring the server panicked", "panic", panicText(v), "stack", stack())
+			g.reg.log.With(runAttrs(g.run())...).Error("configuring the server panicked", "panic", panicText(v), "stack", stack())
 			e, err = nil, errBuild
 		}
 	}()
@@ -114,7 +121,7 @@ func (g *grant) build() *endpoint {
 	limits := &g.reg.opts.Limits
 	e := &endpoint{
 		grant:    g,
-		log:      g.reg.log.With(runAttrs(&g.run)...),
+		log:      g.reg.log.With(grantAttrs(g.run())...),
 		requests: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
 		messages: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
 		open:     make(map[*auth.TokenInfo]*exchange),
@@ -163,8 +170,9 @@ func (g *grant) build() *endpoint {
 }
 
 func (g *grant) info() GrantInfo {
+	run := g.run()
 	info := GrantInfo{
-		ID: g.run.GrantID, Identity: g.run.Identity, Labels: g.run.Labels(),
+		ID: run.GrantID, Identity: run.Identity, Labels: run.Labels(),
 		MintedAt: g.minted, ExpiresAt: g.expires,
 	}
 	if used := g.used.Load(); used != 0 {

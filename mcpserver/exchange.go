@@ -66,7 +66,7 @@ func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request, control 
 	ex.Context, ex.cancel = context.WithCancel(req.Context())
 	// The user keeps sessions apart a second time, should the SDK's handlers
 	// ever be shared between grants.
-	ex.info.UserID = e.run.GrantID
+	ex.info.UserID = e.run().GrantID
 	if ex.session == "" {
 		ex.stateless = req.Header.Get(versionHeader) >= firstStateless
 		ex.opens = ex.post && !ex.stateless

@@ -1,24 +1,6 @@
 package mcpserver
 
-import (
-	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
-
-// SwapTools replaces what the agent of a grant sees by the channel's tools and
-// these.
-func (r *Registry) SwapTools(id string, revision int, tools ...*Tool) error {
-	r.mu.RLock()
-	g := r.byID[id]
-	r.mu.RUnlock()
-	set, err := g.base.with(mcp.Meta{"revision": revision}, tools)
-	if err != nil {
-		return err
-	}
-	g.swapTools(set)
-	return nil
-}
+import "time"
 
 // Find is the check of a token.
 func (r *Registry) Find(token string) bool { return r.find(token) != nil }
@@ -30,7 +12,7 @@ var DerivedKey = derivedKey
 func (r *Registry) Left() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return len(r.byHash) + len(r.byID) + len(r.byTask) + len(r.expiry)
+	return len(r.byHash) + len(r.byID) + len(r.byTask) + len(r.expiry) + len(r.sets)
 }
 
 // Sleep lets the time of a grant pass without its timer, as it does while a

@@ -23,8 +23,9 @@ type Identity struct {
 	Session string
 	// Workspace is where the run works.
 	Workspace string
-	// Surface is the host's name for what the run may see of a tool catalog.
-	// Empty means nothing of it.
+	// Surface is the host's name for what the run sees of a tool catalog, and may
+	// call (catalog.CheckSurface). Empty means nothing of it. It is the one part
+	// that can change while the grant lives: [Registry.SetSurface].
 	Surface string
 }
 

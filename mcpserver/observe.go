@@ -31,20 +31,22 @@ type Outcome string
 
 // The outcomes of calls.
 const (
-	OutcomeOK       Outcome = "ok"
-	OutcomeBlocked  Outcome = "blocked"        // a question was recorded, the agent is to end its turn
-	OutcomeTool     Outcome = "tool_error"     // the tool answered with an error for the agent
-	OutcomeUnknown  Outcome = "unknown_tool"   // the agent named a tool that is not offered
-	OutcomeInvalid  Outcome = "invalid_args"   // the arguments do not fit the input schema
-	OutcomeResult   Outcome = "invalid_result" // the result is too large or does not fit the output schema
-	OutcomeError    Outcome = "error"          // the handler failed
-	OutcomePanic    Outcome = "panic"          // the handler panicked
-	OutcomeTimeout  Outcome = "timeout"        // the handler took too long
-	OutcomeCanceled Outcome = "canceled"       // the client canceled or disconnected
-	OutcomeRevoked  Outcome = "revoked"        // the grant was revoked meanwhile
-	OutcomeExpired  Outcome = "expired"        // the grant expired meanwhile
-	OutcomeShutdown Outcome = "shutdown"       // the registry was shut down meanwhile
-	OutcomeLimited  Outcome = "limited"        // too many calls, or too fast
+	OutcomeOK        Outcome = "ok"
+	OutcomeBlocked   Outcome = "blocked"        // a question was recorded, the agent is to end its turn
+	OutcomeTool      Outcome = "tool_error"     // the tool answered with an error for the agent
+	OutcomeUnknown   Outcome = "unknown_tool"   // the agent named a tool that is not offered
+	OutcomeInvalid   Outcome = "invalid_args"   // the arguments do not fit the input schema
+	OutcomeResult    Outcome = "invalid_result" // the result is too large or does not fit the output schema
+	OutcomeError     Outcome = "error"          // the handler failed
+	OutcomePanic     Outcome = "panic"          // the handler panicked
+	OutcomeTimeout   Outcome = "timeout"        // the handler took too long
+	OutcomeCanceled  Outcome = "canceled"       // the client canceled or disconnected
+	OutcomeRevoked   Outcome = "revoked"        // the grant was revoked meanwhile
+	OutcomeExpired   Outcome = "expired"        // the grant expired meanwhile
+	OutcomeShutdown  Outcome = "shutdown"       // the registry was shut down meanwhile
+	OutcomeLimited   Outcome = "limited"        // too many calls, or too fast
+	OutcomeDenied    Outcome = "denied"         // the call of a plugin's tool was not authorized
+	OutcomeWithdrawn Outcome = "withdrawn"      // the plugin's tool was withdrawn meanwhile
 )
 
 // Event is something that happened to a grant.
@@ -55,7 +57,9 @@ type Event struct {
 	Run  Run
 	// Tool and the fields below are those of a call. Tool is the name the agent
 	// used, or the method for prompts, resources and completion.
-	Tool     string
+	Tool string
+	// Plugin is the name of the plugin whose tool it is, for tools of a catalog.
+	Plugin   string
 	Duration time.Duration
 	Outcome  Outcome
 	// Err is the handler's error, if any. The agent never sees it, and it may
@@ -79,11 +83,19 @@ func (r *Registry) observe(ev Event) {
 
 // runAttrs are the attributes that say whose record it is.
 func runAttrs(run *Run) []any {
+	attrs := grantAttrs(run)
+	if s := run.Identity.Surface; s != "" {
+		attrs = append(attrs, slog.String("surface", printable.Escape(s)))
+	}
+	return attrs
+}
+
+// grantAttrs are those that stay the same for as long as the grant lives.
+func grantAttrs(run *Run) []any {
 	attrs := []any{slog.String("grant", run.GrantID), slog.String("task", printable.Escape(run.Identity.Task))}
 	for _, a := range []struct{ key, value string }{
 		{"session", run.Identity.Session},
 		{"workspace", run.Identity.Workspace},
-		{"surface", run.Identity.Surface},
 	} {
 		if a.value != "" {
 			attrs = append(attrs, slog.String(a.key, printable.Escape(a.value)))
@@ -120,11 +132,18 @@ func (e *endpoint) logCall(ev Event, detail string) {
 	ctx := context.Background()
 	level := ev.Outcome.level()
 	if e.log.Enabled(ctx, level) {
-		attrs := []slog.Attr{
+		attrs := make([]slog.Attr, 0, 6)
+		if s := ev.Run.Identity.Surface; s != "" {
+			attrs = append(attrs, slog.String("surface", printable.Escape(s)))
+		}
+		if ev.Plugin != "" {
+			attrs = append(attrs, slog.String("plugin", printable.Escape(ev.Plugin)))
+		}
+		attrs = append(attrs,
 			slog.String("tool", printable.Escape(cut(ev.Tool, 128))),
 			slog.Duration("duration", ev.Duration),
 			slog.String("outcome", string(ev.Outcome)),
-		}
+		)
 		if detail != "" {
 			attrs = append(attrs, slog.String("detail", detail))
 		}

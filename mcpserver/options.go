@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
 
 // Options configure a [Registry]. The zero Options are ready to use.
@@ -27,6 +29,15 @@ type Options struct {
 	// empty, every request that a browser says comes from another site is
 	// refused.
 	Origins []string
+	// Catalog, if set, is the catalog of plugins' tools that agents see as far as
+	// their surface allows. The registry follows it until [Registry.Shutdown]. A
+	// registry whose catalog is in another process gets snapshots by
+	// [Registry.Push] instead.
+	Catalog *catalog.Catalog
+	// Invokers carry out the calls of the catalog's tools.
+	Invokers *Invokers
+	// Authorizer decides on each of these calls, [CatalogAuthorizer] if nil.
+	Authorizer Authorizer
 	// Name and Version are what the server calls itself, "plugberth" and
 	// "1.0.0" where they are empty.
 	Name, Version string
@@ -36,21 +47,23 @@ type Options struct {
 // is an error of [New]. Besides, the arguments of a call have at most 20,000
 // values.
 type Limits struct {
-	Body     int           // bytes of one request body, default 1 MiB
-	Result   int           // bytes of one result, default 1 MiB
-	Sessions int           // sessions open at once, default 16
-	Calls    int           // calls in flight at once, default 16
-	Requests int           // HTTP requests open at once, listening streams included, default 64
-	Rate     int           // requests a second, default 50
-	Burst    int           // requests at once above the rate, default 100
-	Replay   int           // bytes of events a session keeps for clients that come back, default 256 KiB
-	Call     time.Duration // one call of a tool that names no timeout, default 2 minutes
-	Ask      time.Duration // one ask_user; by default only the channel's own deadline and the end of the grant count
-	Idle     time.Duration // a session without request and call, default 30 minutes
-	BodyTime time.Duration // to receive a body, default 30 seconds
-	Write    time.Duration // to write 32 KiB, default 5 seconds
-	Comment  time.Duration // between comments on an idle stream, default 15 seconds
-	Revoke   time.Duration // for answers to leave when a grant ends, default 1 second
+	Body        int           // bytes of one request body, default 1 MiB
+	Result      int           // bytes of one result, default 1 MiB
+	Sessions    int           // sessions open at once, default 16
+	Calls       int           // calls in flight at once, those of plugins' tools apart, default 16
+	PluginCalls int           // calls in flight at once of the tools of one plugin, default 8
+	Requests    int           // HTTP requests open at once, listening streams included, default 64
+	Rate        int           // requests a second, default 50
+	Burst       int           // requests at once above the rate, default 100
+	Replay      int           // bytes of events a session keeps for clients that come back, default 256 KiB
+	Call        time.Duration // one call of a tool that names no timeout, default 2 minutes
+	Invoke      time.Duration // one call of a plugin's tool, default 30 seconds
+	Ask         time.Duration // one ask_user; by default only the channel's own deadline and the end of the grant count
+	Idle        time.Duration // a session without request and call, default 30 minutes
+	BodyTime    time.Duration // to receive a body, default 30 seconds
+	Write       time.Duration // to write 32 KiB, default 5 seconds
+	Comment     time.Duration // between comments on an idle stream, default 15 seconds
+	Revoke      time.Duration // for answers to leave when a grant ends, default 1 second
 }
 
 func (l *Limits) fill() error {
@@ -63,6 +76,7 @@ func (l *Limits) fill() error {
 		{"Result", &l.Result, 1 << 20},
 		{"Sessions", &l.Sessions, 16},
 		{"Calls", &l.Calls, 16},
+		{"PluginCalls", &l.PluginCalls, 8},
 		{"Requests", &l.Requests, 64},
 		{"Rate", &l.Rate, 50},
 		{"Burst", &l.Burst, 100},
@@ -81,6 +95,7 @@ func (l *Limits) fill() error {
 		dflt  time.Duration
 	}{
 		{"Call", &l.Call, 2 * time.Minute},
+		{"Invoke", &l.Invoke, 30 * time.Second},
 		{"Ask", &l.Ask, 0},
 		{"Idle", &l.Idle, 30 * time.Minute},
 		{"BodyTime", &l.BodyTime, 30 * time.Second},

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
 
 // Registry mints grants and serves their agents. It is an [http.Handler] for
@@ -38,7 +39,9 @@ type Registry struct {
 	byTask map[string]*grant // the newest of a task, which leads to the others
 	expiry expiryHeap
 	timer  *time.Timer // fires when the first of expiry is due; nil before the first grant
-	sets   map[setKey]*toolSet
+	sets   map[setIndex][]*toolSet
+
+	catalog following
 }
 
 // setKey says which of the channel's tools a set holds.
@@ -62,8 +65,9 @@ func New(o Options) (*Registry, error) {
 		byHash:  make(map[digest]*grant),
 		byID:    make(map[string]*grant),
 		byTask:  make(map[string]*grant),
-		sets:    make(map[setKey]*toolSet),
+		sets:    make(map[setIndex][]*toolSet),
 	}
+	r.catalog.init(o.Catalog)
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	} else {
@@ -81,6 +85,10 @@ func New(o Options) (*Registry, error) {
 			return nil, fmt.Errorf("mcpserver: Options.Origins: %w", err)
 		}
 		r.origins[origin] = true
+	}
+	if o.Catalog != nil {
+		r.catalog.current()
+		r.follow()
 	}
 	return r, nil
 }
@@ -103,6 +111,8 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		return Minted{}, fmt.Errorf("%w: Identity.Task is empty", ErrGrant)
 	case spec.TTL < 0:
 		return Minted{}, fmt.Errorf("%w: TTL is negative", ErrGrant)
+	case spec.Identity.Surface != "" && catalog.CheckSurface(spec.Identity.Surface) != nil:
+		return Minted{}, fmt.Errorf("%w: Identity.Surface is not the name of a surface", ErrGrant)
 	case spec.TTL == 0:
 		spec.TTL = DefaultTTL
 	}
@@ -110,7 +120,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 	if err != nil {
 		return Minted{}, err
 	}
-	set, err := r.toolSet(offered, spec.Tools)
+	set, err := r.toolSetOf(offered, spec.Tools)
 	if err != nil {
 		return Minted{}, err
 	}
@@ -120,22 +130,21 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 	g := &grant{
 		reg:           r,
 		hash:          digestOf(token),
-		run:           Run{GrantID: id, Identity: spec.Identity, labels: maps.Clone(spec.Labels)},
 		parts:         spec.Channel,
 		instructions:  spec.Instructions,
 		serverOptions: spec.ServerOptions,
 		configure:     spec.Configure,
 		minted:        now,
 		expires:       now.Add(spec.TTL),
-		base:          set,
 	}
-	g.tools.Store(set)
+	g.who.Store(&Run{GrantID: id, Identity: spec.Identity, labels: maps.Clone(spec.Labels)})
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return Minted{}, ErrClosed
 	}
+	g.base = r.holdSetLocked(set)
 	r.byHash[g.hash] = g
 	r.byID[id] = g
 	if g.older = r.byTask[spec.Identity.Task]; g.older != nil {
@@ -147,26 +156,6 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		r.armLocked()
 	}
 	return Minted{ID: id, Token: Token{&token}, ExpiresAt: g.expires}, nil
-}
-
-// toolSet returns the set of the channel's tools in key and more.
-func (r *Registry) toolSet(key setKey, more []*Tool) (*toolSet, error) {
-	r.mu.RLock()
-	set := r.sets[key]
-	r.mu.RUnlock()
-	if set == nil {
-		var err error
-		if set, err = new(toolSet).with(nil, channelTools(key)); err != nil {
-			return nil, err
-		}
-		r.mu.Lock()
-		r.sets[key] = set
-		r.mu.Unlock()
-	}
-	if len(more) == 0 {
-		return set, nil
-	}
-	return set.with(nil, more)
 }
 
 // find returns the live grant of a token, or nil.
@@ -265,8 +254,10 @@ func (r *Registry) RevokeTask(task string) int {
 // unknown. The caller, who holds mu, ends it afterwards.
 func (r *Registry) removeLocked(g *grant) {
 	delete(r.byHash, g.hash)
-	delete(r.byID, g.run.GrantID)
-	switch task := g.run.Identity.Task; {
+	run := g.run()
+	delete(r.byID, run.GrantID)
+	r.dropSetLocked(g.base)
+	switch task := run.Identity.Task; {
 	case g.newer != nil:
 		g.newer.older = g.older
 	case g.older != nil:
@@ -312,6 +303,7 @@ func (r *Registry) Shutdown(ctx context.Context) error {
 	for _, g := range grants {
 		g.end(endShutdown)
 	}
+	r.catalog.end()
 	ended := make(chan struct{})
 	go func() {
 		r.ending.Wait()
@@ -355,8 +347,9 @@ type endReason struct {
 func (e *endReason) Error() string { return "mcpserver: " + string(e.outcome) }
 
 var (
-	endRevoked  = &endReason{OutcomeRevoked, "The host has revoked this run's access, and this call was not finished. Stop working and end your turn: nothing more reaches the host."}
-	endExpired  = &endReason{OutcomeExpired, "This run's access has expired, and this call was not finished. Stop working and end your turn: nothing more reaches the host."}
-	endShutdown = &endReason{OutcomeShutdown, "The host is shutting down, and this call was not finished. End your turn."}
-	endSession  = &endReason{OutcomeCanceled, "The session was ended before the call was finished."}
+	endRevoked   = &endReason{OutcomeRevoked, "The host has revoked this run's access, and this call was not finished. Stop working and end your turn: nothing more reaches the host."}
+	endExpired   = &endReason{OutcomeExpired, "This run's access has expired, and this call was not finished. Stop working and end your turn: nothing more reaches the host."}
+	endShutdown  = &endReason{OutcomeShutdown, "The host is shutting down, and this call was not finished. End your turn."}
+	endWithdrawn = &endReason{OutcomeWithdrawn, "The tool was withdrawn from this run before the call was finished, and it is not known how far it got. Do not call it again; go on without it."}
+	endSession   = &endReason{OutcomeCanceled, "The session was ended before the call was finished."}
 )

@@ -117,8 +117,8 @@ func (g *grant) tell(why *endReason, calls int) {
 	if why == endExpired {
 		kind = EventExpired
 	}
-	g.reg.log.With(runAttrs(&g.run)...).Info("grant "+string(kind), "calls", calls)
-	g.reg.observe(Event{Kind: kind, Time: time.Now(), Run: g.run})
+	g.reg.log.With(runAttrs(g.run())...).Info("grant "+string(kind), "calls", calls)
+	g.reg.observe(Event{Kind: kind, Time: time.Now(), Run: *g.run()})
 }
 
 // drained waits until no handler of the grant runs.

@@ -4,29 +4,36 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolSet is what an agent sees at one moment. It is immutable, and shared
-// between grants that see the same.
+// toolSet is the tools that a grant is minted with: those of the channel and the
+// host's own. What an agent sees of it is immutable, and shared between grants
+// that were minted with the same.
 type toolSet struct {
+	key    setKey
+	more   []*Tool     // the host's, as they were given
 	wire   []*mcp.Tool // sorted by name
 	byName map[string]*Tool
-	meta   mcp.Meta // sent with each list, such as the revision of a catalog; may be nil
+
+	mu       sync.Mutex
+	offersOf *view                  // whose offers
+	offers   map[*surfaceSet]*offer // with what is seen of a catalog
+	hides    map[string]bool        // names of a catalog's tools that were logged
+
+	grants int // that have it, guarded by the registry's mu
 }
 
-// with returns a set of the tools of s and more, with a meta of its own. Two of
-// one name are an error.
-func (s *toolSet) with(meta mcp.Meta, more []*Tool) (*toolSet, error) {
-	n := len(s.wire) + len(more)
-	set := &toolSet{wire: make([]*mcp.Tool, 0, n), byName: make(map[string]*Tool, n), meta: meta}
-	maps.Copy(set.byName, s.byName)
-	set.wire = append(set.wire, s.wire...)
-	for _, t := range more {
+// newToolSet returns the set of some of the channel's tools and more. Two of one
+// name are an error.
+func newToolSet(key setKey, more []*Tool) (*toolSet, error) {
+	channel := channelTools(key)
+	n := len(channel) + len(more)
+	set := &toolSet{key: key, more: slices.Clone(more), wire: make([]*mcp.Tool, 0, n), byName: make(map[string]*Tool, n)}
+	for _, t := range append(channel, more...) {
 		if t == nil || t.wire == nil {
 			return nil, fmt.Errorf("%w: it was not made by NewTool", ErrTool)
 		}
@@ -36,8 +43,70 @@ func (s *toolSet) with(meta mcp.Meta, more []*Tool) (*toolSet, error) {
 		set.byName[t.wire.Name] = t
 		set.wire = append(set.wire, t.wire)
 	}
-	slices.SortFunc(set.wire, func(a, b *mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
+	sortTools(set.wire)
 	return set, nil
+}
+
+// setIndex finds the sets that may be of some tools.
+type setIndex struct {
+	key   setKey
+	count int
+	first *Tool // of the host's
+}
+
+func indexOf(key setKey, more []*Tool) setIndex {
+	at := setIndex{key: key, count: len(more)}
+	if len(more) > 0 {
+		at.first = more[0]
+	}
+	return at
+}
+
+// toolSetOf returns the set of some of the channel's tools and more, the one
+// that grants have already where there is one.
+func (r *Registry) toolSetOf(key setKey, more []*Tool) (*toolSet, error) {
+	r.mu.RLock()
+	set := r.sharedSetLocked(key, more)
+	r.mu.RUnlock()
+	if set != nil {
+		return set, nil
+	}
+	return newToolSet(key, more)
+}
+
+func (r *Registry) sharedSetLocked(key setKey, more []*Tool) *toolSet {
+	for _, set := range r.sets[indexOf(key, more)] {
+		if slices.Equal(set.more, more) {
+			return set
+		}
+	}
+	return nil
+}
+
+// holdSetLocked counts a grant of a set, and returns the set to use: the one
+// that was made meanwhile, if so.
+func (r *Registry) holdSetLocked(set *toolSet) *toolSet {
+	if shared := r.sharedSetLocked(set.key, set.more); shared != nil {
+		set = shared
+	} else {
+		at := indexOf(set.key, set.more)
+		r.sets[at] = append(r.sets[at], set)
+	}
+	set.grants++
+	return set
+}
+
+func (r *Registry) dropSetLocked(set *toolSet) {
+	if set.grants--; set.grants > 0 {
+		return
+	}
+	at := indexOf(set.key, set.more)
+	rest := slices.DeleteFunc(r.sets[at], func(s *toolSet) bool { return s == set })
+	if len(rest) == 0 {
+		delete(r.sets, at)
+	} else {
+		r.sets[at] = rest
+	}
 }
 
 // sentinel is the one tool of ours that the SDK's server of a grant knows, every
@@ -54,12 +123,10 @@ func refuseSentinel(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult,
 	return nil, unknownTool(sentinel.Name)
 }
 
-// swapTools replaces what the grant's agent sees. Lists and calls see the old
-// set or the new one, whole, and each session of the stateful protocol and each
-// listener of the stateless one is notified once. Swaps less than 10 ms apart
-// may share a notification, which then comes after the last of them.
-func (g *grant) swapTools(set *toolSet) {
-	g.tools.Store(set)
+// listChanged notifies each session of the stateful protocol and each listener
+// of the stateless one that the list of tools is another. Notifications less than
+// 10 ms apart may become one, which then comes after the last of them.
+func (g *grant) listChanged() {
 	g.mu.Lock()
 	e := g.endpoint
 	g.mu.Unlock()
@@ -79,19 +146,4 @@ func (g *grant) swapTools(set *toolSet) {
 // onlySentinel reports whether the host added no tool to the SDK's server.
 func onlySentinel(sdk []*mcp.Tool) bool {
 	return len(sdk) == 0 || len(sdk) == 1 && sdk[0] == sentinel
-}
-
-// list puts the tools that a host added to the SDK's server beside the set's.
-func (s *toolSet) list(sdk []*mcp.Tool) []*mcp.Tool {
-	if onlySentinel(sdk) {
-		return s.wire
-	}
-	out := slices.Clone(s.wire)
-	for _, t := range sdk {
-		if t.Name != sentinel.Name && s.byName[t.Name] == nil {
-			out = append(out, t)
-		}
-	}
-	slices.SortFunc(out, func(a, b *mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 )
 
@@ -37,10 +38,23 @@ type Catalog struct {
 	current  atomic.Pointer[Snapshot]
 }
 
-// declared is what one plugin has declared.
+// declared is what there is of one plugin.
 type declared struct {
-	entries   []Entry
+	own       bool               // it has declared, perhaps nothing
+	entries   []Entry            // that it declares
+	bridged   map[string][]Entry // that bridges offer for it, by source
 	suspended bool
+}
+
+func (d *declared) all() []Entry {
+	if len(d.bridged) == 0 {
+		return d.entries
+	}
+	out := slices.Clone(d.entries)
+	for _, entries := range d.bridged {
+		out = append(out, entries...)
+	}
+	return out
 }
 
 // New returns an empty catalog, of a new generation.
@@ -76,25 +90,75 @@ func (c *Catalog) Declare(name string, tools ...Tool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for other, d := range c.plugins {
-		if other == name {
-			continue
+	if err := c.taken(name, "", entries); err != nil {
+		return err
+	}
+	d := c.known(name)
+	d.own, d.entries = true, entries
+	c.publish()
+	return nil
+}
+
+// Bridge puts tools in force that a bridge has for a plugin, in place of those
+// that the same source had for it; with none they are gone. A source is the kind
+// of a bridge, such as "mcp": 1 to 32 small letters, digits, _ and -. The plugin
+// may be empty for tools that belong to no one plugin.
+//
+// Such tools keep the names that they have elsewhere, so [Tool].Name is the
+// exposed name: 1 to 64 letters, digits, _ and -. Their number is bounded by
+// [MaxBridged], a description by [MaxBridgedDescription], and it may be empty.
+// Everything else is as for [Catalog.Declare], errors and suspension included.
+func (c *Catalog) Bridge(source, name string, tools ...Tool) error {
+	entries, err := c.judgeBridged(source, name, tools)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.taken(name, source, entries); err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		d := c.known(name)
+		if d.bridged == nil {
+			d.bridged = map[string][]Entry{}
 		}
-		for _, taken := range d.entries {
-			for _, e := range entries {
-				if e.Name == taken.Name {
-					return &DeclarationError{name, e.Tool.Name, fmt.Errorf("%w: %s is a tool of plugin %s", ErrCollision, e.Name, other)}
-				}
-			}
+		d.bridged[source] = entries
+	} else if d := c.plugins[name]; d != nil {
+		delete(d.bridged, source)
+		if !d.own && len(d.bridged) == 0 && !d.suspended {
+			delete(c.plugins, name)
 		}
 	}
+	c.publish()
+	return nil
+}
+
+// known returns what there is of a plugin, from now on something. The lock is
+// held.
+func (c *Catalog) known(name string) *declared {
 	d := c.plugins[name]
 	if d == nil {
 		d = &declared{}
 		c.plugins[name] = d
 	}
-	d.entries = entries
-	c.publish()
+	return d
+}
+
+// taken fails if one of the names is another tool's, that is not one of the
+// same plugin and source. The lock is held.
+func (c *Catalog) taken(name, source string, entries []Entry) error {
+	for other, d := range c.plugins {
+		for _, e := range d.all() {
+			if other == name && e.Source == source {
+				continue
+			}
+			i, found := slices.BinarySearchFunc(entries, e.Name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
+			if found {
+				return &DeclarationError{name, entries[i].Tool.Name, fmt.Errorf("%w: %s is a tool of plugin %s", ErrCollision, e.Name, printable.Quote(other))}
+			}
+		}
+	}
 	return nil
 }
 
@@ -112,21 +176,51 @@ func (c *Catalog) judge(name string, tools []Tool) ([]Entry, error) {
 		if err != nil {
 			return nil, &DeclarationError{name, t.Name, err}
 		}
-		e := Entry{Name: ExposedName(c.prefix, name, t.Name), Plugin: name, Tool: t.normal(in, out), in: in, out: out}
-		if c.reserved[e.Name] {
-			return nil, &DeclarationError{name, t.Name, fmt.Errorf("%w: %s is reserved", ErrCollision, e.Name)}
-		}
-		if slices.ContainsFunc(entries, func(o Entry) bool { return o.Name == e.Name }) {
-			return nil, &DeclarationError{name, t.Name, fmt.Errorf("%w: the plugin declares %s twice", ErrCollision, e.Name)}
-		}
-		entries = append(entries, e)
+		entries = append(entries, Entry{Name: ExposedName(c.prefix, name, t.Name), Plugin: name, Tool: t.normal(in, out), in: in, out: out})
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	return entries, nil
+	return entries, c.sorted(name, entries)
 }
 
-// Withdraw takes a plugin and its tools out of the catalog. It does nothing
-// where the plugin is not known.
+// judgeBridged is judge for the tools of a bridge.
+func (c *Catalog) judgeBridged(source, name string, tools []Tool) ([]Entry, error) {
+	if !sourceName.MatchString(source) {
+		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: the source is not 1 to 32 small letters, digits, _ and -", ErrDeclaration)}
+	}
+	if err := checkBridgedPlugin(name); err != nil {
+		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: %w", ErrDeclaration, err)}
+	}
+	if len(tools) > MaxBridged {
+		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: it has more than %d tools", ErrDeclaration, MaxBridged)}
+	}
+	entries := make([]Entry, 0, len(tools))
+	for _, t := range tools {
+		in, out, err := t.checkBridged()
+		if err != nil {
+			return nil, &DeclarationError{name, t.Name, err}
+		}
+		entries = append(entries, Entry{Name: t.Name, Plugin: name, Source: source, Tool: t.normal(in, out), in: in, out: out})
+	}
+	return entries, c.sorted(name, entries)
+}
+
+// sorted sorts entries and fails if a name is reserved or stands twice.
+func (c *Catalog) sorted(name string, entries []Entry) error {
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	for i, e := range entries {
+		if c.reserved[e.Name] {
+			return &DeclarationError{name, e.Tool.Name, fmt.Errorf("%w: %s is reserved", ErrCollision, e.Name)}
+		}
+		if i > 0 && entries[i-1].Name == e.Name {
+			return &DeclarationError{name, e.Tool.Name, fmt.Errorf("%w: the plugin declares %s twice", ErrCollision, e.Name)}
+		}
+	}
+	return nil
+}
+
+// Withdraw takes a plugin and its tools out of the catalog, those that bridges
+// offer for it included. A bridge that goes on having some may offer them again,
+// so what it follows has to let go of the plugin as well. It does nothing where
+// the plugin is not known.
 func (c *Catalog) Withdraw(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,9 +228,9 @@ func (c *Catalog) Withdraw(name string) {
 	c.publish()
 }
 
-// Suspend takes a plugin's tools out of the catalog and keeps what it declared
-// and declares meanwhile, until [Catalog.Resume]. It reports whether the plugin
-// is known.
+// Suspend takes a plugin's tools out of the catalog, those that bridges offer for
+// it included, and keeps what is declared, also meanwhile, until
+// [Catalog.Resume]. It reports whether the plugin is known.
 func (c *Catalog) Suspend(name string) bool { return c.suspend(name, true) }
 
 // Resume puts the tools of a suspended plugin in force again. It reports
@@ -160,14 +254,12 @@ func (c *Catalog) publish() {
 	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(c.plugins)) {
 		if d := c.plugins[name]; !d.suspended {
-			entries = append(entries, d.entries...)
+			entries = append(entries, d.all()...)
 		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	old := c.current.Load()
-	if slices.EqualFunc(old.entries, entries, func(a, b Entry) bool {
-		return a.Name == b.Name && a.Plugin == b.Plugin && a.Tool.equal(b.Tool)
-	}) {
+	if slices.EqualFunc(old.entries, entries, Entry.Equal) {
 		return
 	}
 	c.current.Store(&Snapshot{old.generation, old.revision + 1, entries})

@@ -12,6 +12,8 @@ const MaxName = 64
 
 const nameHash = 8 // characters of the hash of a name that was cut
 
+var sourceName = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+
 var prefixName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9_]{0,14}[a-z0-9])?$`)
 
 // ExposedName returns the name under which agents see a plugin's tool:

@@ -65,11 +65,20 @@ func (g *Generation) UnmarshalText(text []byte) error {
 type Entry struct {
 	// Name is the exposed name.
 	Name string `json:"exposed"`
-	// Plugin is the name of the plugin that declares the tool.
+	// Plugin is the name of the plugin that declares the tool. It is empty where
+	// a bridge offers it and it belongs to no one plugin.
 	Plugin string `json:"plugin"`
+	// Source is the kind of the bridge that offers the tool, and empty where the
+	// plugin declares it itself.
+	Source string `json:"source,omitempty"`
 	Tool
 
 	in, out *toolschema.Schema
+}
+
+// Equal reports whether both are the same tool, declared in the same way.
+func (e Entry) Equal(o Entry) bool {
+	return e.Name == o.Name && e.Plugin == o.Plugin && e.Source == o.Source && e.Tool.equal(o.Tool)
 }
 
 // CheckInput judges the arguments of a call, a JSON object or nothing, by the
@@ -195,18 +204,26 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 		fail := func(reason any) error {
 			return fmt.Errorf("%w: %w", ErrSnapshot, &DeclarationError{e.Plugin, e.Tool.Name, fmt.Errorf("%w: %v", ErrDeclaration, reason)})
 		}
+		check, checkPlugin, most := e.check, plugin.CheckName, MaxTools
+		if e.Source != "" {
+			check, checkPlugin, most = e.checkBridged, checkBridgedPlugin, MaxBridged
+		}
 		var err error
-		if e.in, e.out, err = e.check(); err != nil {
+		if e.in, e.out, err = check(); err != nil {
 			return fail(err)
 		}
-		if err := plugin.CheckName(e.Plugin); err != nil {
+		if err := checkPlugin(e.Plugin); err != nil {
 			return fail(err)
 		}
-		if count[e.Plugin]++; count[e.Plugin] > MaxTools {
+		of := e.Source + "\x00" + e.Plugin
+		if count[of]++; count[of] > most {
 			return fail("the plugin has too many tools")
 		}
-		if !exposes(e.Name, e.Plugin, e.Tool.Name) {
+		switch {
+		case e.Source == "" && !exposes(e.Name, e.Plugin, e.Tool.Name), e.Source != "" && e.Name != e.Tool.Name:
 			return fail("its exposed name is not that of the plugin's tool")
+		case e.Source != "" && !sourceName.MatchString(e.Source):
+			return fail("its source is no name of one")
 		}
 		if i > 0 && in.Tools[i-1].Name >= e.Name {
 			return fail("the tools are not sorted, or a name stands twice")

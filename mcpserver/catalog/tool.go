@@ -12,6 +12,7 @@ import (
 	"github.com/plugberth/plugberth/internal/modeltext"
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/toolschema"
+	"github.com/plugberth/plugberth/plugin"
 )
 
 // The bounds of a declaration.
@@ -21,6 +22,13 @@ const (
 	MaxSchema      = 64 << 10 // bytes of one schema
 	MaxSurfaces    = 16       // surfaces of one tool
 	MaxSurface     = 64       // bytes of the name of a surface
+	MaxTitle       = 256      // bytes of a title
+)
+
+// The bounds of what a bridge offers, where they are others.
+const (
+	MaxBridged            = 1000     // tools of one source for one plugin
+	MaxBridgedDescription = 16 << 10 // bytes of a description
 )
 
 // Errors of [Catalog.Declare], to be matched with errors.Is. Each comes in a
@@ -56,6 +64,8 @@ type Tool struct {
 	// Name is the local name: a small letter or digit, then up to 31 of
 	// those or _.
 	Name string `json:"name"`
+	// Title is what people read, on one line, at most 256 bytes; optional.
+	Title string `json:"title,omitempty"`
 	// Description tells a model what the tool does, 1 to 1,024 bytes of text
 	// that shows, on any number of lines.
 	Description string `json:"description"`
@@ -82,22 +92,65 @@ type Annotations struct {
 	ClosedWorld    bool `json:"closedWorld,omitempty"`    // it reaches nothing beyond the host
 }
 
-var localName = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`)
+var (
+	localName   = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`)
+	bridgedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDeclaration, fmt.Sprintf(format, args...))
+}
 
 // check judges a declaration and returns its schemas.
 func (t Tool) check() (in, out *toolschema.Schema, err error) {
-	fail := func(format string, args ...any) (*toolschema.Schema, *toolschema.Schema, error) {
-		return nil, nil, fmt.Errorf("%w: %s", ErrDeclaration, fmt.Sprintf(format, args...))
-	}
 	switch {
 	case !localName.MatchString(t.Name):
-		return fail("its name is not a small letter or digit and up to 31 of those or _")
+		return nil, nil, invalid("its name is not a small letter or digit and up to 31 of those or _")
 	case t.Description == "" || len(t.Description) > MaxDescription:
-		return fail("its description has not 1 to %d bytes", MaxDescription)
+		return nil, nil, invalid("its description has not 1 to %d bytes", MaxDescription)
+	case strings.TrimSpace(t.Description) == "":
+		return nil, nil, invalid("its description is blank")
+	}
+	return t.checkRest()
+}
+
+// checkBridged is check for a tool of a bridge.
+func (t Tool) checkBridged() (in, out *toolschema.Schema, err error) {
+	switch {
+	case !bridgedName.MatchString(t.Name):
+		return nil, nil, invalid("its name is not 1 to %d letters, digits, _ and -", MaxName)
+	case len(t.Description) > MaxBridgedDescription:
+		return nil, nil, invalid("its description has more than %d bytes", MaxBridgedDescription)
+	}
+	return t.checkRest()
+}
+
+// CheckBridged returns nil if [Catalog.Bridge] takes the tool as far as it can
+// be judged by itself, and an error that matches [ErrDeclaration] otherwise. A
+// bridge asks it, because one tool that cannot be used would keep back the
+// others.
+func (t Tool) CheckBridged() error {
+	_, _, err := t.checkBridged()
+	return err
+}
+
+func checkBridgedPlugin(name string) error {
+	if name == "" {
+		return nil
+	}
+	return plugin.CheckName(name)
+}
+
+// checkRest judges what is the same for all tools.
+func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
+	fail := func(format string, args ...any) (*toolschema.Schema, *toolschema.Schema, error) {
+		return nil, nil, invalid(format, args...)
+	}
+	switch {
+	case len(t.Title) > MaxTitle || !utf8.ValidString(t.Title) || modeltext.Line(t.Title) != t.Title:
+		return fail("its title is not at most %d bytes of text that shows, on one line", MaxTitle)
 	case !utf8.ValidString(t.Description) || modeltext.Clean(t.Description) != t.Description:
 		return fail("its description has characters that do not show")
-	case strings.TrimSpace(t.Description) == "":
-		return fail("its description is blank")
 	case len(t.Surfaces) > MaxSurfaces:
 		return fail("it has more than %d surfaces", MaxSurfaces)
 	}
@@ -166,7 +219,7 @@ func schemaText(s *toolschema.Schema) json.RawMessage {
 }
 
 func (t Tool) equal(o Tool) bool {
-	return t.Name == o.Name && t.Description == o.Description && t.Annotations == o.Annotations &&
+	return t.Name == o.Name && t.Title == o.Title && t.Description == o.Description && t.Annotations == o.Annotations &&
 		string(t.InputSchema) == string(o.InputSchema) && string(t.OutputSchema) == string(o.OutputSchema) &&
 		slices.Equal(t.Surfaces, o.Surfaces)
 }
