@@ -383,20 +383,17 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 	switch {
 	case c.plugin != nil:
 		c.invoke(a)
-		return
 	case c.tool == nil:
 		if a.sdk, a.err = next(c, method, req); a.err == nil {
 			a.size, a.problem = measure(a.sdk)
 		}
-		probe(a.err)
-		returned = true
-		return
-	}
-	a.result, a.err = c.tool.handler(c, Call{
-		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
-	})
-	if a.err == nil {
-		a.out, a.size, a.problem = checkResult(a.result, c.tool.checkOutput())
+	default:
+		a.result, a.err = c.tool.handler(c, Call{
+			Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
+		})
+		if a.err == nil {
+			a.out, a.size, a.problem = checkResult(a.result, c.tool.checkOutput())
+		}
 	}
 	probe(a.err)
 	returned = true
