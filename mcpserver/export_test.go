@@ -1,6 +1,10 @@
 package mcpserver
 
-import "time"
+import (
+	"time"
+
+	"github.com/plugberth/plugberth/mcpserver/catalog"
+)
 
 // Find is the check of a token.
 func (r *Registry) Find(token string) bool { return r.find(token) != nil }
@@ -24,4 +28,17 @@ func (r *Registry) Sleep(id string) {
 	r.expiry.remove(g)
 	g.expires = time.Now().Round(0)
 	r.expiry.push(g)
+}
+
+// SwapNow makes s what the agents of a registry see that follows no catalog, and
+// tells them, as the goroutine that follows one does. It returns how long storing
+// took and how long telling.
+func (r *Registry) SwapNow(s *catalog.Snapshot) (stored, told time.Duration) {
+	begun := time.Now()
+	old := r.catalog.view.Load()
+	v, _ := r.catalog.take(s)
+	stored = time.Since(begun)
+	begun = time.Now()
+	r.tellAll(old, v)
+	return stored, time.Since(begun)
 }
