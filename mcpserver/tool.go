@@ -49,7 +49,9 @@ type Handler func(ctx context.Context, call Call) (Result, error)
 type Call struct {
 	// Tool is the tool's name.
 	Tool string
-	// Arguments is a JSON object that fits the input schema.
+	// Arguments is a JSON object that fits the input schema. No member of it
+	// stands twice, and none has the name of a declared one in other letter
+	// case, so that encoding/json reads what the schema has judged.
 	Arguments json.RawMessage
 
 	value map[string]any // the same, decoded
