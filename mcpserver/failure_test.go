@@ -280,6 +280,44 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// TestArgumentsReadOneWay: a handler that decodes the arguments into a struct
+// gets no value that the schema has not judged, as encoding/json takes names in
+// any case and merges objects that stand twice. [T4]
+func TestArgumentsReadOneWay(t *testing.T) {
+	type in struct {
+		Name string
+		Deep struct{ Path string }
+	}
+	var got in
+	tool, err := mcpserver.NewTool(mcpserver.ToolDef{
+		Name: "x", Description: "d",
+		InputSchema: json.RawMessage(`{"type": "object", "required": ["name"], "properties": {
+			"name": {"type": "string", "pattern": "^[a-z]+$"},
+			"deep": {"type": "object", "properties": {"path": {"type": "string", "pattern": "^[a-z]+$"}}}}}`),
+		Handler: func(_ context.Context, c mcpserver.Call) (mcpserver.Result, error) {
+			got = in{}
+			return mcpserver.Result{Text: "done"}, json.Unmarshal(c.Arguments, &got)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, mcpserver.Options{})
+	r := raw{url: h.url, token: h.mint(t, mcpserver.Grant{Tools: []*mcpserver.Tool{tool}}).Token.Reveal()}.begin(t)
+	for arguments, want := range map[string]string{
+		`{"name":"ok","deep":{"path":"in"},"other":1}`:     "done",
+		`{"name":"ok","Name":"../out"}`:                    "differs in the case",
+		`{"name":"ok","DEEP":{"path":"../out"}}`:           "differs in the case",
+		`{"name":"ok","deep":{"path":"../out"},"deep":{}}`: "stands twice",
+		`{"name":"../out","name":"ok"}`:                    "stands twice",
+	} {
+		reply := r.do(t, "POST", `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":`+arguments+`}}`)
+		if !strings.Contains(reply.body, want) || strings.Contains(fmt.Sprint(got), "out") {
+			t.Errorf("%s: %s, and the handler got %+v", arguments, reply.body, got)
+		}
+	}
+}
+
 // TestObserverPanics: a bad observer costs nobody a call.
 func TestObserverPanics(t *testing.T) {
 	h := serve(t, mcpserver.Options{Observer: badObserver{}})

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"sort"
-	"strings"
 
 	"github.com/plugberth/plugberth/internal/printable"
 )
@@ -18,35 +16,7 @@ const maxDetail = 1024
 // errorText is the text of a handler's error for the log, with the arguments of
 // the call taken out of it: an error often quotes what it is about.
 func errorText(err error, args any) string {
-	text := err.Error()
-	var values []string
-	collectStrings(args, &values)
-	// Longest first, so that no part of a value is left when another one is
-	// contained in it.
-	sort.Slice(values, func(i, j int) bool { return len(values[i]) > len(values[j]) })
-	for _, v := range values {
-		text = strings.ReplaceAll(text, v, "[argument]")
-	}
-	return printable.Escape(cut(text, maxDetail))
-}
-
-// collectStrings gathers the strings of a value that are long enough to be
-// told from words by chance.
-func collectStrings(v any, out *[]string) {
-	switch v := v.(type) {
-	case string:
-		if len(v) >= 3 {
-			*out = append(*out, v, fmt.Sprintf("%q", v))
-		}
-	case []any:
-		for _, c := range v {
-			collectStrings(c, out)
-		}
-	case map[string]any:
-		for _, c := range v {
-			collectStrings(c, out)
-		}
-	}
+	return printable.Escape(withoutArguments(cut(err.Error(), maxDetail), args))
 }
 
 // panicText says what a handler panicked with: the text of the runtime's own
