@@ -160,6 +160,7 @@ const (
 	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
+	ServerCredential           Code = "server-credential"            // env, a header, an argument or url holds what looks like a credential
 	ServerEnvLoadsCode         Code = "server-env-loads-code"        // env sets a variable that makes programs load code; reported when consent is asked for
 )
 
@@ -588,6 +589,9 @@ var table = []Info{
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
+	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, §9.2",
+		"env, a header, an argument or url holds what looks like a credential",
+		"Remove it and revoke it; credentials come from the host."},
 	{ServerEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
 		"env sets a variable that makes programs load code; reported when consent is asked for",
 		"Look at the value before you allow the server."},
