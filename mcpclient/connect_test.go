@@ -75,7 +75,7 @@ func TestConnectOne(t *testing.T) { // [R12] [R3]
 }
 
 func TestConnectRefuses(t *testing.T) { // [R12] [R2] [R7]
-	p := loadPlugin(t, "p", "s")
+	p := memoryPlugin(t, "p", "s")
 	remote := loadServers(t, map[string]any{"s": map[string]any{"type": "sse", "url": "https://example.com/"}})
 	allow := func(context.Context, ConsentRequest) error { return nil }
 	for name, tt := range map[string]struct {

@@ -146,8 +146,12 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return g.conns.add(conn)
 }
 
-// bound returns a context that also ends with the link.
+// bound returns a context that also ends with the link. That of a session's
+// call does already.
 func (g *guard) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Value(sessionKey{}) != nil {
+		return ctx, func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(g.ctx, cancel)
 	return ctx, func() {

@@ -337,7 +337,7 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("%d findings:\n%s", len(found), found)
 	}
 	for _, f := range found {
-		if f.Code != finding.ServerHeaderIgnored || f.Severity != finding.SeverityWarning || f.Subject != "s" || strings.Contains(f.Message, "evil") {
+		if f.Code != finding.ConnectHeaderIgnored || f.Severity != finding.SeverityWarning || f.Subject != "s" || strings.Contains(f.Message, "evil") {
 			t.Errorf("%s", f)
 		}
 	}

@@ -26,10 +26,10 @@ func TestHostOneList(t *testing.T) { // [R10] [R11]
 	m.set("a", echo("z", "b"))
 	m.set("c", echo("read/it"))
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(plugin.Instance{ID: "2"}, loadPlugin(t, "second", "c")); err != nil {
+	if err := h.Add(plugin.Instance{ID: "2"}, memoryPlugin(t, "second", "c")); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Add(one, loadPlugin(t, "first", "a")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "first", "a")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -71,7 +71,7 @@ func TestHostIsolation(t *testing.T) { // [R3]
 		ConnectTimeout: 100 * time.Millisecond,
 		Logger:         slog.New(slog.NewTextHandler(&logs, nil)),
 	}})
-	if err := h.Add(one, loadPlugin(t, "p", "broken", "hangs", "good", "refused")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "broken", "hangs", "good", "refused")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -146,7 +146,7 @@ func TestReconnect(t *testing.T) { // [R5]
 		return srv, nil
 	})
 	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: time.Nanosecond, Max: time.Nanosecond}})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	events := h.Watch(t.Context())
@@ -200,7 +200,7 @@ func TestRetryLimits(t *testing.T) { // [R5]
 	var m memory
 	m.set("s", func(context.Context) (*mcp.Server, error) { return nil, errBroken })
 	h := newMemoryHost(t, &m, HostOptions{Lazy: true, Retry: Retry{Min: time.Hour, Max: time.Hour}})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	id := h.Servers()[0].ID
@@ -239,7 +239,7 @@ func TestCanceledCaller(t *testing.T) { // [R3]
 		return nil, ctx.Err()
 	})
 	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -264,7 +264,7 @@ func TestListChanged(t *testing.T) { // [R11]
 	var m memory
 	m.set("s", func(context.Context) (*mcp.Server, error) { return srv, nil })
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -290,10 +290,10 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 	m.set("s", echo("old"))
 	m.set("x", echo("x"))
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Add(plugin.Instance{ID: "2"}, loadPlugin(t, "q", "x")); err != nil {
+	if err := h.Add(plugin.Instance{ID: "2"}, memoryPlugin(t, "q", "x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -304,7 +304,7 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 		t.Fatal(err)
 	}
 	m.set("s", echo("new"))
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if !errors.Is(old.Err(), ErrClosed) {
@@ -327,7 +327,7 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 	if err := h.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Add(one, loadPlugin(t, "p", "s")); !errors.Is(err, ErrClosed) {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); !errors.Is(err, ErrClosed) {
 		t.Errorf("add after close: %v", err)
 	}
 	if err := h.Ready(t.Context()); !errors.Is(err, ErrClosed) {
@@ -336,7 +336,7 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 	if got := h.Tools(); len(got) != 0 {
 		t.Errorf("tools after close: %v", got)
 	}
-	if err := h.Add(plugin.Instance{}, loadPlugin(t, "p", "s")); !errors.Is(err, plugin.ErrInstance) {
+	if err := h.Add(plugin.Instance{}, memoryPlugin(t, "p", "s")); !errors.Is(err, plugin.ErrInstance) {
 		t.Errorf("add without an instance: %v", err)
 	}
 }
@@ -346,7 +346,7 @@ func TestReservedAndColliding(t *testing.T) { // [R10]
 	m.set("s", echo("a", "b"))
 	h := newMemoryHost(t, &m, HostOptions{Reserved: []string{"mcp__p__s__a"}, ShortNames: false})
 	for _, id := range []string{"1", "2"} {
-		if err := h.Add(plugin.Instance{ID: id}, loadPlugin(t, "p", "s")); err != nil {
+		if err := h.Add(plugin.Instance{ID: id}, memoryPlugin(t, "p", "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -365,7 +365,7 @@ func TestReservedAndColliding(t *testing.T) { // [R10]
 	}
 
 	short := newMemoryHost(t, &m, HostOptions{ShortNames: true})
-	if err := short.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := short.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := short.Ready(t.Context()); err != nil {
@@ -383,7 +383,7 @@ func TestPins(t *testing.T) { // [R13]
 	m.set("s", func(context.Context) (*mcp.Server, error) { return srv, nil })
 	var pins Pins
 	h := newMemoryHost(t, &m, HostOptions{Pins: &pins})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -490,7 +490,7 @@ func TestCallBounds(t *testing.T) { // [R9] [R3]
 		Options: Options{Limits: Limits{Result: 1000}, CallTimeout: 50 * time.Millisecond},
 		OnCall:  func(r CallRecord) { records = append(records, r) },
 	})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -570,7 +570,7 @@ func TestHostileLists(t *testing.T) { // [R9] [R10]
 				return srv, nil
 			})
 			h := newMemoryHost(t, &m, HostOptions{})
-			if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+			if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.Ready(t.Context()); err != nil {
@@ -639,7 +639,7 @@ func TestHostilePages(t *testing.T) { // [R9]
 			var m memory
 			m.set("s", pages(tt.answer))
 			h := newMemoryHost(t, &m, HostOptions{})
-			if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+			if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.Ready(t.Context()); err != nil {
@@ -678,7 +678,7 @@ func TestOutputSchema(t *testing.T) { // [R11]
 		return srv, nil
 	})
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -715,7 +715,7 @@ func TestProgress(t *testing.T) { // [R11]
 		return srv, nil
 	})
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {
@@ -795,7 +795,7 @@ func TestServerAsks(t *testing.T) { // [R14]
 			var m memory
 			m.set("s", ask)
 			h := newMemoryHost(t, &m, HostOptions{Options: Options{Handlers: tt.handlers}})
-			if err := h.Add(one, loadPlugin(t, "p", "s")); err != nil {
+			if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.Ready(t.Context()); err != nil {
@@ -824,7 +824,7 @@ func TestView(t *testing.T) { // [R3]
 	})
 	m.set("b", echo("t"))
 	h := newMemoryHost(t, &m, HostOptions{})
-	if err := h.Add(one, loadPlugin(t, "p", "a", "b")); err != nil {
+	if err := h.Add(one, memoryPlugin(t, "p", "a", "b")); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ready(t.Context()); err != nil {

@@ -10,7 +10,7 @@ var errLineTooLong = errors.New("the line is too long")
 
 const (
 	firstBuffer = 4 << 10  // what a reader begins with
-	keptBuffer  = 64 << 10 // what it keeps once a longer line has been read
+	keptBuffer  = 16 << 10 // what it keeps once a longer line has been read
 )
 
 // lineReader reads lines of at most max bytes. It holds no more than that, and

@@ -78,7 +78,7 @@ func loaderFindings(server string, env map[string]string, windows bool) finding.
 		if reader == "" {
 			continue
 		}
-		list = append(list, finding.New(finding.ServerEnvLoadsCode, finding.Place{
+		list = append(list, finding.New(finding.LaunchEnvLoadsCode, finding.Place{
 			Subject: server,
 			File:    "mcp.json",
 			Pointer: "/mcpServers" + strictjson.Pointer(server) + "/env" + strictjson.Pointer(name),

@@ -38,7 +38,7 @@ func TestLoaderFindings(t *testing.T) {
 	}
 	for i, want := range []string{"/mcpServers/a~1b\x1b/env/GIT_\u202e", "/mcpServers/a~1b\x1b/env/LD_PRELOAD", "/mcpServers/a~1b\x1b/env/NODE_OPTIONS"} {
 		f := list[i]
-		if f.Code != finding.ServerEnvLoadsCode || f.Layer != finding.LayerPolicy || f.Severity != finding.SeverityWarning || f.Pointer != want || f.Subject != "a/b\x1b" || f.File != "mcp.json" {
+		if f.Code != finding.LaunchEnvLoadsCode || f.Layer != finding.LayerPolicy || f.Severity != finding.SeverityWarning || f.Pointer != want || f.Subject != "a/b\x1b" || f.File != "mcp.json" {
 			t.Errorf("[R2] finding %d: %+v", i, f)
 		}
 		if strings.Contains(f.String(), "SECRET") || strings.ContainsAny(f.Message, "\x1b\u202e") {

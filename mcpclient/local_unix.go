@@ -74,8 +74,10 @@ func startLocal(ctx context.Context, program string, l Launch) (*localProcess, e
 // startError says why the system did not start a program that looked well.
 func startError(program string, err error) error {
 	shown := `"` + printable.Escape(program) + `"`
-	interpreter := interpreterOf(program)
+	interpreter, carriageReturn := interpreterOf(program)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && carriageReturn:
+		return fmt.Errorf("the first line of the script %s ends with a carriage return, which the system takes for a part of its interpreter's name: save it with Unix line ends", shown)
 	case errors.Is(err, fs.ErrNotExist) && interpreter != "":
 		return &missing{fmt.Sprintf("the interpreter %s that the script %s names in its first line does not exist", printable.Quote(interpreter), shown)}
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,9 +87,9 @@ func startError(program string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("the system does not allow starting %s", shown)
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s is no program for this system: a script needs a first line that begins with #!", shown)
+		return fmt.Errorf("%s is no program for this system: a script begins with #! and its interpreter", shown)
 	case errors.Is(err, syscall.E2BIG):
-		return fmt.Errorf("arguments and environment together are larger than the system takes")
+		return errors.New("arguments and environment together are larger than the system takes")
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -96,27 +98,25 @@ func startError(program string, err error) error {
 	return fmt.Errorf("%s could not be started: %w", shown, err)
 }
 
-// interpreterOf returns what the first line of a script names after #!.
-func interpreterOf(program string) string {
+// interpreterOf returns what the first line of a script names after #!, and
+// whether that line ends as lines on Windows do.
+func interpreterOf(program string) (name string, carriageReturn bool) {
 	f, err := os.Open(program)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer f.Close()
 	head := make([]byte, 256) // what Linux looks at
 	n, _ := io.ReadFull(f, head)
 	line, ok := bytes.CutPrefix(head[:n], []byte("#!"))
 	if !ok {
-		return ""
+		return "", false
 	}
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	if fields := strings.Fields(string(line)); len(fields) > 0 {
+		name = fields[0]
 	}
-	fields := strings.Fields(string(line))
-	if len(fields) == 0 {
-		return ""
-	}
-	return fields[0]
+	return name, bytes.HasSuffix(line, []byte("\r"))
 }
 
 // localProcess is a server and the process group that it leads. Its number is
@@ -172,8 +172,7 @@ func (p *localProcess) Wait() error {
 	return p.waitErr
 }
 
-// groupTime bounds waiting for the killed to be gone: of those that nobody
-// reaps, as in a container without an init, a number stays.
+// groupTime bounds waiting for the killed to be gone.
 const groupTime = time.Second
 
 func (p *localProcess) wait() error {
@@ -198,7 +197,7 @@ func (p *localProcess) wait() error {
 	}
 	pause := 100 * time.Microsecond
 	for deadline := time.Now().Add(groupTime); time.Now().Before(deadline); pause = min(2*pause, 20*time.Millisecond) {
-		if syscall.Kill(-pid, 0) != nil {
+		if syscall.Kill(-pid, 0) != nil || onlyDead(pid) {
 			break
 		}
 		time.Sleep(pause)

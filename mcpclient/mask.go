@@ -100,6 +100,18 @@ func (m *masker) replace(out, in []byte, limit int) ([]byte, int) {
 	return out, pos
 }
 
+// held returns where in begins to be what may be the beginning of a value.
+func (m *masker) held(in []byte) int {
+	for i := max(0, len(in)-m.longest+1); i < len(in); i++ {
+		for _, v := range m.values {
+			if len(in)-i < len(v) && bytes.HasPrefix(v, in[i:]) {
+				return i
+			}
+		}
+	}
+	return len(in)
+}
+
 // maskStream masks a text that comes in pieces. It holds back what may be the
 // beginning of a value.
 type maskStream struct {
@@ -114,12 +126,8 @@ func (s *maskStream) write(p []byte) []byte {
 		return p
 	}
 	s.held = append(s.held, p...)
-	limit := len(s.held) - (s.m.longest - 1)
-	if limit <= 0 {
-		return nil
-	}
 	var n int
-	s.out, n = s.m.replace(s.out[:0], s.held, limit)
+	s.out, n = s.m.replace(s.out[:0], s.held, s.m.held(s.held))
 	s.held = s.held[:copy(s.held, s.held[n:])]
 	return s.out
 }

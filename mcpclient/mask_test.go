@@ -63,3 +63,27 @@ func BenchmarkMaskShortValue(b *testing.B) {
 		m.text(in)
 	}
 }
+
+// [R4] However the text is cut into pieces, no value comes through.
+func FuzzMaskStream(f *testing.F) {
+	f.Add("s3cret", "a s3crs3cret b", uint8(3))
+	f.Add("aa", "aaaaa", uint8(1))
+	f.Fuzz(func(t *testing.T, value, text string, size uint8) {
+		if value == "" || strings.Contains(maskMark, value) {
+			return // the mark itself has it
+		}
+		s := maskStream{m: newMasker([]string{value})}
+		var parts []string // between marks
+		for rest := text; rest != ""; {
+			n := min(int(size)+1, len(rest))
+			parts = append(parts, string(s.write([]byte(rest[:n]))))
+			rest = rest[n:]
+		}
+		parts = append(parts, string(s.flush()))
+		for part := range strings.SplitSeq(strings.Join(parts, ""), maskMark) {
+			if strings.Contains(part, value) {
+				t.Errorf("%q in pieces of %d shows %q: %q", text, int(size)+1, value, parts)
+			}
+		}
+	})
+}

@@ -16,8 +16,8 @@ import (
 	"github.com/plugberth/plugberth/plugin"
 )
 
-// loadPlugin makes a plugin of the name with stdio servers of those names.
-func loadPlugin(t testing.TB, name string, servers ...string) *plugin.Plugin {
+// memoryPlugin makes a plugin of the name with stdio servers of those names.
+func memoryPlugin(t testing.TB, name string, servers ...string) *plugin.Plugin {
 	t.Helper()
 	return loadPluginWith(t, plugin.Options{}, name, servers...)
 }

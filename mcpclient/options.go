@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/plugin"
@@ -32,7 +31,8 @@ type Options struct {
 	// DataRoot is the directory below which each instance gets its PLUGIN_DATA.
 	// stdio servers are refused without one.
 	DataRoot string
-	// Launcher starts stdio servers. nil starts them as local processes.
+	// Launcher starts stdio servers. nil starts them as local processes, with
+	// [Local].
 	Launcher Launcher
 	// Environ is the base environment of stdio servers, "NAME=value" each, to
 	// which the package's env is added. nil is [BaseEnviron] of this process;
@@ -42,7 +42,8 @@ type Options struct {
 	// Egress decides which addresses remote servers may be connected to. nil
 	// refuses all: there is no default without a choice.
 	Egress *Egress
-	// TLS is used for https; it is cloned. nil is Go's default.
+	// TLS is used for https; it is cloned. Client certificates in it are offered
+	// to every server that asks for one. nil is Go's default.
 	TLS *tls.Config
 	// Proxy chooses a proxy for a request, as http.Transport does. nil uses
 	// none, whatever the environment says. A proxy resolves names itself, so
@@ -92,21 +93,6 @@ type Handlers struct {
 	// own log, by the protocol's method. It must not block: a session has one
 	// goroutine for its notifications. Text in it is the server's, as it came.
 	Notification func(id ServerID, method string, params mcp.Params)
-}
-
-// Credentials are what a host gives for one server. They are masked when they
-// are printed, logged or encoded, and are never part of an error.
-type Credentials struct {
-	// Headers go with each request to the server's configured origin, over the
-	// package's own, and to no other origin.
-	Headers http.Header
-	// Env is added to the environment of a stdio server, over the package's
-	// own. PLUGIN_ROOT and PLUGIN_DATA are ignored.
-	Env map[string]string
-	// OAuth obtains and refreshes a token for a streamable-http server. Its own
-	// requests should go through the client that [OAuthClient] returns, which
-	// the same Egress judges.
-	OAuth auth.OAuthHandler
 }
 
 // Limits bound what a server may send. In each field 0 or less is the default.

@@ -33,3 +33,7 @@ func awaitExit(pid int) error {
 		}
 	}
 }
+
+// onlyDead reports whether all that is left of a group is dead; here that
+// cannot be seen.
+func onlyDead(int) bool { return false }

@@ -6,3 +6,7 @@ import "errors"
 
 // awaitExit is for systems that cannot tell without reaping.
 func awaitExit(int) error { return errors.ErrUnsupported }
+
+// onlyDead reports whether all that is left of a group is dead; here that
+// cannot be seen.
+func onlyDead(int) bool { return false }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -296,23 +295,6 @@ func (d *dnsServer) serve(conn net.Conn) {
 			return
 		}
 	}
-}
-
-// noLeaks fails the test if goroutines are left when everything that the test
-// cleans up has been cleaned up. It must be called first.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		deadline := time.Now().Add(5 * time.Second)
-		for runtime.NumGoroutine() > before {
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Fatalf("%d goroutines are left of %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
-			}
-			time.Sleep(5 * time.Millisecond) // there is nothing to wait on
-		}
-	})
 }
 
 // logText is a logger that keeps what it writes.

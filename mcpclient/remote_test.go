@@ -102,8 +102,11 @@ func TestOpenRemoteRefuses(t *testing.T) {
 	if _, err := openRemote(t.Context(), &plugin.Server{}, ServerID{}, remoteOptions(), Credentials{}); !errors.Is(err, ErrServer) {
 		t.Errorf("no remote server: %v", err)
 	}
-	// The zero policy opens a link that reaches nothing.
 	opts.Egress = &Egress{}
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("with a policy that allows nothing: %v", err)
+	}
+	opts.Egress = ServiceEgress()
 	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "http://127.0.0.1:1/", nil), opts, Credentials{})
 	if _, err := remoteClient(t, l, nil); !errors.Is(l.explain(err), ErrNotAllowed) {
 		t.Error(err)
@@ -969,7 +972,7 @@ func TestOAuth(t *testing.T) {
 // [R8]
 func TestExplain(t *testing.T) {
 	opts := remoteOptions()
-	opts.Egress = &Egress{}
+	opts.Egress = ServiceEgress()
 	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", packageHeaders), opts, Credentials{Headers: hostHeaders})
 	l.guard.session = "session-1234567890"
 	if l.explain(nil) != nil {

@@ -27,8 +27,13 @@ type Session struct {
 	cs     *mcp.ClientSession
 	info   ServerInfo
 
-	ctx    context.Context // of all that is in flight; ends with the session
+	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	over  bool
+	calls map[*callContext]struct{} // in flight
+
 	end    sync.Once
 	ended  chan struct{}
 	endErr error
@@ -93,6 +98,7 @@ func (s *Session) finish(err error) {
 	s.end.Do(func() {
 		s.endErr = err
 		s.cancel(err)
+		s.abortCalls(err)
 		close(s.ended)
 	})
 }
@@ -194,8 +200,8 @@ func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	if opts.Timeout > 0 {
 		timeout = opts.Timeout
 	}
-	call, end := s.begin(ctx, timeout)
-	defer end()
+	call := s.begin(ctx, timeout)
+	defer call.end()
 	params := &mcp.CallToolParams{Name: tool}
 	if len(arguments) > 0 {
 		params.Arguments = arguments

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ type stdioLink struct {
 
 	mu      sync.Mutex
 	isGone  bool
-	closing bool  // close was called before the server was gone
+	closing bool  // its input was closed before the server was gone
 	cause   error // why the way was given up, before the server ended
 
 	closeOnce sync.Once
@@ -116,6 +117,9 @@ func (l *stdioLink) markGone(cause error) (first bool) {
 		return false
 	}
 	l.isGone, l.cause = true, cause
+	// One that ends when its input is closed, as the SDK does after a handshake
+	// that failed, did not end by itself.
+	l.closing = l.closing || cause == nil && l.conn.isClosed()
 	close(l.gone)
 	return true
 }
@@ -192,19 +196,36 @@ func (l *stdioLink) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	var exit *ExitError
-	reason := l.reason()
-	switch {
-	case errors.As(err, &exit), reason != nil && errors.Is(err, reason):
-		return err
-	case reason != nil:
-		return fmt.Errorf("%w: %w", err, reason)
+	if reason := l.reason(); reason != nil {
+		return withReason(err, reason)
 	}
 	if said := l.said(); said != "" && !l.conn.heard.Load() {
 		return fmt.Errorf("%w; the server has not sent a message yet%s", err, said)
 	}
 	return err
 }
+
+// withReason returns an error that is both, and says the reason once: the SDK
+// puts its text into errors that do not wrap it.
+func withReason(err, reason error) error {
+	var exit *ExitError
+	if errors.Is(err, reason) || errors.As(err, &exit) {
+		return err
+	}
+	text := err.Error()
+	if !strings.Contains(text, reason.Error()) {
+		text += ": " + reason.Error()
+	}
+	return &explained{text, []error{err, reason}}
+}
+
+type explained struct {
+	text string
+	errs []error
+}
+
+func (e *explained) Error() string   { return e.text }
+func (e *explained) Unwrap() []error { return e.errs }
 
 // close implements [link]: the server's input is closed, after the grace period
 // it is asked to terminate, after another it is killed. Once ctx has ended it is
@@ -255,9 +276,11 @@ func (l *stdioLink) shutdown(ctx context.Context, sessionClosed <-chan struct{})
 	select {
 	case <-l.exited:
 		<-drained
+		<-l.gone
 		return nil
 	default:
 	}
+	l.markGone(nil)
 	err := fmt.Errorf("%w: it did not end when it was killed", ErrServer)
 	for range cap(failed) {
 		select {

@@ -73,8 +73,8 @@ func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	call, end := s.begin(ctx, s.wait)
-	defer end()
+	call := s.begin(ctx, s.wait)
+	defer call.end()
 	list := &toolList{}
 	if res := s.cs.InitializeResult(); res != nil && res.Capabilities != nil && res.Capabilities.Tools == nil {
 		return list, nil // it offers none, and need not know the method

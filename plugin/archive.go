@@ -65,8 +65,8 @@ func OpenArchive(ctx context.Context, file string, bounds Bounds) (*Archive, err
 // behind them. So no two readers can see two different packages in it.
 //
 // It fails with [ErrBounds]; with [ErrEntry] for links and special files, names
-// that paths.CheckPortable refuses, names that stand twice, and names that are
-// one where letter case or Unicode form does not count; with [ErrArchive] for
+// that lead elsewhere or cannot be held on some system, names that stand twice,
+// and names that are one where letter case or Unicode form does not count; with [ErrArchive] for
 // damage, encryption, zip64 and methods other than stored and deflated; with the
 // context's error.
 func ReadZip(ctx context.Context, r io.ReaderAt, size int64, bounds Bounds) (*Archive, error) {
@@ -115,7 +115,7 @@ func (a *Archive) FS() fs.FS { return a.content.fsys() }
 
 // Hash returns the content hash, which is that of the same files in another
 // form; see [Plugin.Hash].
-func (a *Archive) Hash() string { return hashOf(a.content.sums()) }
+func (a *Archive) Hash() string { return contentHash(a.content.sums()) }
 
 // Unpack writes the files to a directory as [Package.WriteDir] does, whether or
 // not they are a plugin that conforms. Nothing of it can land elsewhere.

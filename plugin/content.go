@@ -11,12 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/plugberth/plugberth/internal/filename"
 	"github.com/plugberth/plugberth/internal/filetree"
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/paths"
@@ -71,7 +67,7 @@ type entryNode struct {
 	name     string
 	dir      bool
 	explicit bool
-	below    map[string]*entryNode // by folded name
+	below    map[string]*entryNode // by what the name is where letter case does not count
 }
 
 // enter takes down a name, which must be new and portable, and the directories
@@ -80,15 +76,15 @@ func (c *collector) enter(name string, dir bool) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	if err := paths.CheckPortable(name); err != nil {
-		return entryError(ErrEntry, name, "%w", err)
+	if flaw := filename.PathFlaw(name); flaw != "" {
+		return entryError(ErrEntry, name, "%s", flaw)
 	}
 	node := &c.top
 	for rest := name; rest != ""; {
 		var part string
 		part, rest, _ = strings.Cut(rest, "/")
 		last := rest == ""
-		key := foldName(part)
+		key := filename.Key(part)
 		next := node.below[key]
 		switch {
 		case next == nil:
@@ -112,26 +108,6 @@ func (c *collector) enter(name string, dir bool) error {
 		}
 	}
 	return nil
-}
-
-// foldName returns the same text for names that some file system takes for one:
-// those that differ in letter case, in Unicode form, or in characters that do
-// not show.
-func foldName(s string) string {
-	ascii := true
-	for i := range len(s) {
-		ascii = ascii && s[i] < utf8.RuneSelf
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
-			return -1
-		}
-		return r
-	}, s)
-	return norm.NFD.String(cases.Fold().String(norm.NFD.String(s)))
 }
 
 // addDir adds a directory, which may turn out to hold something.

@@ -22,6 +22,11 @@
 // directory, all resolved and expanded, with a digest to approve it by.
 // Nothing in this package acts on a plan.
 //
+// [Plugin.ClientConfig] makes the configuration by which an agent program
+// connects to the servers itself, and a [ClientConfigFile] is where the host puts
+// it, beside what others wrote there, and takes it out again. Nothing else in
+// this package writes.
+//
 // # Choices
 //
 // Where the specification leaves room, plugberth decides so: a member that

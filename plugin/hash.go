@@ -41,7 +41,7 @@ func (p *Plugin) Hash(ctx context.Context, bounds Bounds) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return hashOf(sums), nil
+	return contentHash(sums), nil
 }
 
 // Version returns the version that plugin.json declares, and the content hash
@@ -104,7 +104,7 @@ func sumTree(ctx context.Context, fsys fs.FS, bounds Bounds) ([]fileSum, error) 
 }
 
 // hashOf makes the content hash of files that are sorted by path.
-func hashOf(sums []fileSum) string {
+func contentHash(sums []fileSum) string {
 	h := sha256.New()
 	line := make([]byte, 0, 512)
 	for _, f := range sums {

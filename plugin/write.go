@@ -31,7 +31,7 @@ func (p *Package) FS() fs.FS { return p.content.fsys() }
 
 // Hash returns the content hash, which is that of every form the package is
 // written in; see [Plugin.Hash].
-func (p *Package) Hash() string { return hashOf(p.content.sums()) }
+func (p *Package) Hash() string { return contentHash(p.content.sums()) }
 
 // Version returns the version that the manifest declares, and the content hash
 // where it declares none.

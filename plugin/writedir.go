@@ -101,14 +101,14 @@ func mayReplace(ctx context.Context, c *content, target string, opts WriteOption
 		return nil
 	}
 	sums, err := sumTree(ctx, root, opts.Bounds)
-	switch hash := hashOf(sums); {
+	switch hash := contentHash(sums); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("%w: its files cannot be compared: %w", ErrOccupied, err)
 	case len(sums) == 0:
 		return fmt.Errorf("%w: it holds directories", ErrOccupied)
-	case hash == opts.Replace, hash == hashOf(c.sums()):
+	case hash == opts.Replace, hash == contentHash(c.sums()):
 		return nil
 	}
 	return fmt.Errorf("%w: its files are not those that may be replaced", ErrOccupied)

@@ -32,6 +32,13 @@
 // not show, markers of chat templates, executable content, large files. It is
 // for the host's policy and says nothing about conformance.
 //
+// A host shows skills to a model as an [Offer] each: [CatalogXML] and
+// [CatalogJSON] render what stands in a system prompt, [Offer.Activate] hands
+// over one skill, and [Offer.ReadResource] one of its files. What a skill's
+// author wrote cannot close or imitate the elements of these renderings, nor
+// hide text in them. Package skills/staging copies skills into a workspace for
+// an agent program that reads them itself.
+//
 // # Choices
 //
 // The frontmatter is split by hand rather than with a library, because the

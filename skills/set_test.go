@@ -44,7 +44,7 @@ func newSet(t testing.TB, opts skills.SetOptions, sources ...skills.Source) *ski
 	return set
 }
 
-func offered(set *skills.Set) string {
+func entriesOf(set *skills.Set) string {
 	var out []string
 	for _, e := range set.Entries() {
 		out = append(out, e.Name()+"@"+e.Origin.Package)
@@ -90,7 +90,7 @@ func TestSetPrecedence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := newSet(t, tt.opts, tt.sources...)
-			if got := offered(set); got != tt.want {
+			if got := entriesOf(set); got != tt.want {
 				t.Errorf("offered %q, want %q", got, tt.want)
 			}
 			if got := shadowed(set); got != tt.shadowed {
@@ -133,7 +133,7 @@ func TestSetIsImmutable(t *testing.T) {
 	set.Skills()[0] = nil
 	set.Shadowed()[0] = skills.Shadow{}
 	set.Findings()[0] = finding.Finding{}
-	if offered(set) != "a@p b@p" || shadowed(set) != "a@p<p b@p<p" || set.Findings()[0].Code != finding.SkillShadowed || set.Skills()[0] == nil {
+	if entriesOf(set) != "a@p b@p" || shadowed(set) != "a@p<p b@p<p" || set.Findings()[0].Code != finding.SkillShadowed || set.Skills()[0] == nil {
 		t.Error("a caller changed the set")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestParse(t *testing.T) { // [R9]
+func TestParse(t *testing.T) { // [R9] [K1]
 	chain := func(n int) string { // doubles at each level
 		var b strings.Builder
 		b.WriteString(`{"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{`)

@@ -157,11 +157,14 @@ const (
 	ServerHeaderName           Code = "server-header-name"           // a header name is no HTTP field name
 	ServerHeaderValue          Code = "server-header-value"          // a header value is no HTTP field value
 	ServerHeaderDuplicate      Code = "server-header-duplicate"      // two header names differ in letter case only
-	ServerHeaderIgnored        Code = "server-header-ignored"        // a header is one that HTTP or MCP generates; it is ignored
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
 	ServerCredential           Code = "server-credential"            // env, a header, an argument or url holds what looks like a credential
-	ServerEnvLoadsCode         Code = "server-env-loads-code"        // env sets a variable that makes programs load code; reported when consent is asked for
+
+	// About a server that is to be started, when consent is asked for, or connected to.
+
+	LaunchEnvLoadsCode   Code = "launch-env-loads-code"  // env sets a variable by which programs load or start code
+	ConnectHeaderIgnored Code = "connect-header-ignored" // a header is one that HTTP or MCP generates; it is ignored
 )
 
 // Info is what the table says of a code.
@@ -580,9 +583,6 @@ var table = []Info{
 	{ServerHeaderDuplicate, SeverityError, BoundaryServer, LayerSpec, "AP §7.2.1",
 		"two header names differ in letter case only",
 		"Remove one of the two."},
-	{ServerHeaderIgnored, SeverityWarning, BoundaryField, LayerSpec, "AP §7.2.1",
-		"a header is one that HTTP or MCP generates; it is ignored",
-		"Remove the header; the client sets it where it is needed."},
 	{ServerTransportUnsupported, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the host does not support the transport of the entry",
 		"Nothing; the entry is valid."},
@@ -592,9 +592,13 @@ var table = []Info{
 	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, §9.2",
 		"env, a header, an argument or url holds what looks like a credential",
 		"Remove it and revoke it; credentials come from the host."},
-	{ServerEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
-		"env sets a variable that makes programs load code; reported when consent is asked for",
+	// a server that is to be started or connected to
+	{LaunchEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
+		"env sets a variable by which programs load or start code",
 		"Look at the value before you allow the server."},
+	{ConnectHeaderIgnored, SeverityWarning, BoundaryField, LayerSpec, "AP §7.2.1",
+		"a header is one that HTTP or MCP generates; it is ignored",
+		"Remove the header; the client sets it where it is needed."},
 }
 
 var byCode = func() map[Code]int {

@@ -1,0 +1,66 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/plugberth/plugberth/internal/printable"
+)
+
+// Credentials are what a host gives for one server. Printed, logged or encoded
+// they show the names of what is in them and no value, and they are never part
+// of an error.
+type Credentials struct {
+	// Headers go with each request to the server's configured origin, over the
+	// package's own, and to no other origin. Those that HTTP, MCP or an OAuth
+	// handler generate win over them.
+	Headers http.Header
+	// Env is added to the environment of a stdio server, over the package's
+	// own. PLUGIN_ROOT and PLUGIN_DATA are ignored.
+	Env map[string]string
+	// OAuth obtains and refreshes a token for a streamable-http server. Its own
+	// requests should go through the client that [OAuthClient] returns, which
+	// the same Egress judges.
+	OAuth auth.OAuthHandler
+}
+
+// credentialNames is what may be shown of Credentials.
+type credentialNames struct {
+	Headers []string `json:"headers"`
+	Env     []string `json:"env"`
+	OAuth   bool     `json:"oauth"`
+}
+
+func (c Credentials) names() credentialNames {
+	names := credentialNames{Headers: []string{}, Env: []string{}, OAuth: c.OAuth != nil}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		names.Headers = append(names.Headers, printable.Escape(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		names.Env = append(names.Env, printable.Escape(name))
+	}
+	return names
+}
+
+// String names what is there, without values.
+func (c Credentials) String() string {
+	n := c.names()
+	return fmt.Sprintf("credentials(headers: %s; env: %s; oauth: %t)",
+		strings.Join(n.Headers, ", "), strings.Join(n.Env, ", "), n.OAuth)
+}
+
+// Format writes what [Credentials.String] returns, whatever the verb.
+func (c Credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
+
+// LogValue implements slog.LogValuer, without values.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON writes names and no values: credentials are not stored this way.
+func (c Credentials) MarshalJSON() ([]byte, error) { return json.Marshal(c.names()) }

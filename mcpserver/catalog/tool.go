@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plugberth/plugberth/internal/modeltext"
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/toolschema"
+)
+
+// The bounds of a declaration.
+const (
+	MaxTools       = 16       // tools of one plugin
+	MaxDescription = 1024     // bytes of a description
+	MaxSchema      = 64 << 10 // bytes of one schema
+	MaxSurfaces    = 16       // surfaces of one tool
+	MaxSurface     = 64       // bytes of the name of a surface
+)
+
+// Errors of [Catalog.Declare], to be matched with errors.Is. Each comes in a
+// [DeclarationError], which says which tool it is about.
+var (
+	// ErrDeclaration: the declaration breaks a rule.
+	ErrDeclaration = errors.New("the declaration cannot be used")
+	// ErrCollision: the exposed name of a tool is reserved or another tool's.
+	ErrCollision = errors.New("its name is taken")
+)
+
+// DeclarationError says why a plugin's tools were refused. errors.Is matches it
+// with [ErrDeclaration] or [ErrCollision].
+type DeclarationError struct {
+	Plugin string // as given
+	Tool   string // the local name as given, "" where it is about the plugin
+	Err    error
+}
+
+// Error names the plugin and the tool, escaped.
+func (e *DeclarationError) Error() string {
+	if e.Tool == "" {
+		return fmt.Sprintf("catalog: plugin %s: %v", printable.Quote(e.Plugin), e.Err)
+	}
+	return fmt.Sprintf("catalog: plugin %s: tool %s: %v", printable.Quote(e.Plugin), printable.Quote(e.Tool), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DeclarationError) Unwrap() error { return e.Err }
+
+// Tool is what a plugin declares.
+type Tool struct {
+	// Name is the local name: a small letter or digit, then up to 31 of
+	// those or _.
+	Name string `json:"name"`
+	// Description tells a model what the tool does, 1 to 1,024 bytes of text
+	// that shows, on any number of lines.
+	Description string `json:"description"`
+	// InputSchema is a JSON Schema whose type is "object", at most 64 KiB, with
+	// no reference outside itself.
+	InputSchema json.RawMessage `json:"inputSchema"`
+	// OutputSchema is such a schema for structured results, or nil.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Surfaces are where the tool is seen, names that the host defines. A tool
+	// without any is seen nowhere.
+	Surfaces []string `json:"surfaces"`
+	// Annotations say how careful a client has to be with the tool. What is
+	// not said is taken for the worse.
+	Annotations Annotations `json:"annotations"`
+}
+
+// Annotations are what a plugin says of the effects of a tool. The zero value
+// is the careful side: the tool changes things, may destroy them, does more
+// when called twice, and reaches the world.
+type Annotations struct {
+	ReadOnly       bool `json:"readOnly,omitempty"`       // it changes nothing
+	NonDestructive bool `json:"nonDestructive,omitempty"` // what it changes it only adds to
+	Idempotent     bool `json:"idempotent,omitempty"`     // calling it twice does no more than once
+	ClosedWorld    bool `json:"closedWorld,omitempty"`    // it reaches nothing beyond the host
+}
+
+var localName = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`)
+
+// check judges a declaration and returns its schemas.
+func (t Tool) check() (in, out *toolschema.Schema, err error) {
+	fail := func(format string, args ...any) (*toolschema.Schema, *toolschema.Schema, error) {
+		return nil, nil, fmt.Errorf("%w: %s", ErrDeclaration, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case !localName.MatchString(t.Name):
+		return fail("its name is not a small letter or digit and up to 31 of those or _")
+	case t.Description == "" || len(t.Description) > MaxDescription:
+		return fail("its description has not 1 to %d bytes", MaxDescription)
+	case !utf8.ValidString(t.Description) || modeltext.Clean(t.Description) != t.Description:
+		return fail("its description has characters that do not show")
+	case strings.TrimSpace(t.Description) == "":
+		return fail("its description is blank")
+	case len(t.Surfaces) > MaxSurfaces:
+		return fail("it has more than %d surfaces", MaxSurfaces)
+	}
+	for i, s := range t.Surfaces {
+		if CheckSurface(s) != nil {
+			return fail("a surface is not 1 to %d bytes of text that shows, on one line", MaxSurface)
+		}
+		if slices.Contains(t.Surfaces[:i], s) {
+			return fail("a surface stands twice")
+		}
+	}
+	if in, err = compile(t.InputSchema); err != nil {
+		return fail("its input schema: %v", err)
+	}
+	if t.OutputSchema != nil {
+		if out, err = compile(t.OutputSchema); err != nil {
+			return fail("its output schema: %v", err)
+		}
+	}
+	return in, out, nil
+}
+
+func compile(text json.RawMessage) (*toolschema.Schema, error) {
+	s, err := toolschema.Parse(text, toolschema.Limits{Bytes: MaxSchema})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Compile()
+}
+
+// ErrSurface: a name is no name of a surface.
+var ErrSurface = errors.New("catalog: not the name of a surface")
+
+// CheckSurface returns nil if name can be the name of a surface: 1 to 64 bytes
+// of UTF-8 that show, on one line, without a blank at either end. It fails with
+// [ErrSurface] otherwise.
+func CheckSurface(name string) error {
+	if name == "" || len(name) > MaxSurface || !utf8.ValidString(name) || modeltext.Line(name) != name {
+		return ErrSurface
+	}
+	return nil
+}
+
+// normal returns the declaration in the one form that is compared and kept:
+// compact schemas with sorted members, sorted surfaces.
+func (t Tool) normal(in, out *toolschema.Schema) Tool {
+	t.InputSchema = schemaText(in)
+	t.OutputSchema = nil
+	if out != nil {
+		t.OutputSchema = schemaText(out)
+	}
+	t.Surfaces = slices.Sorted(slices.Values(t.Surfaces))
+	if t.Surfaces == nil {
+		t.Surfaces = []string{}
+	}
+	return t
+}
+
+// schemaText cannot fail: the schema was read from JSON.
+func schemaText(s *toolschema.Schema) json.RawMessage {
+	text, err := json.Marshal(s.Doc())
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func (t Tool) equal(o Tool) bool {
+	return t.Name == o.Name && t.Description == o.Description && t.Annotations == o.Annotations &&
+		string(t.InputSchema) == string(o.InputSchema) && string(t.OutputSchema) == string(o.OutputSchema) &&
+		slices.Equal(t.Surfaces, o.Surfaces)
+}
+
+func (t Tool) clone() Tool {
+	t.InputSchema, t.OutputSchema, t.Surfaces = slices.Clone(t.InputSchema), slices.Clone(t.OutputSchema), slices.Clone(t.Surfaces)
+	return t
+}

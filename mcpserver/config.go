@@ -1,0 +1,101 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// DefaultServerName is what the server is called in a configuration.
+const DefaultServerName = "host"
+
+// The names of the environment variables of [Minted.Environment].
+const (
+	EnvURL   = "PLUGBERTH_MCP_URL"
+	EnvToken = "PLUGBERTH_MCP_TOKEN"
+)
+
+// ErrURL: the URL for a configuration is no absolute http or https URL, or
+// holds user information.
+var ErrURL = errors.New("mcpserver: not a URL that an agent can connect to")
+
+// Config returns the JSON document that programs of agents read to find MCP
+// servers:
+//
+//	{"mcpServers": {"host": {"type": "http", "url": "…", "headers": {"Authorization": "Bearer …"}}}}
+//
+// endpoint is where the registry is mounted, as the agent reaches it. The
+// document holds the token: give it over in a file of mode 0600, such as
+// [Minted.WriteConfig] makes, or in the environment, never in an argument list,
+// which every user of the machine can read.
+func (m Minted) Config(endpoint string) ([]byte, error) {
+	if m.Token.Reveal() == "" {
+		return nil, fmt.Errorf("%w: there is no token", ErrGrant)
+	}
+	return config(endpoint, "Bearer "+m.Token.Reveal())
+}
+
+// ConfigFromEnvironment returns the same document without the token: where the
+// token belongs it names the variable [EnvToken] as "${PLUGBERTH_MCP_TOKEN}",
+// for programs that expand such names. It is no secret.
+func ConfigFromEnvironment(endpoint string) ([]byte, error) {
+	return config(endpoint, "Bearer ${"+EnvToken+"}")
+}
+
+func config(endpoint, authorization string) ([]byte, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil, ErrURL
+	}
+	type server struct {
+		Type    string            `json:"type"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+	}
+	return json.Marshal(struct {
+		Servers map[string]server `json:"mcpServers"`
+	}{map[string]server{DefaultServerName: {"http", endpoint, map[string]string{"Authorization": authorization}}}})
+}
+
+// Environment returns the URL and the token as "NAME=value", to be added to the
+// environment of the agent's process.
+func (m Minted) Environment(endpoint string) ([]string, error) {
+	if _, err := m.Config(endpoint); err != nil {
+		return nil, err
+	}
+	return []string{EnvURL + "=" + endpoint, EnvToken + "=" + m.Token.Reveal()}, nil
+}
+
+// WriteConfig writes what [Minted.Config] returns to a file of mode 0600. The
+// file appears whole or not at all, and replaces what was there, also a link.
+// Its directory must exist. On Windows the directory's access rights protect
+// the file.
+func (m Minted) WriteConfig(path, endpoint string) (err error) {
+	data, err := m.Config(endpoint)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(append(data, '\n')); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

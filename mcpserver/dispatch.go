@@ -1,0 +1,357 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plugberth/plugberth/internal/printable"
+)
+
+// codeLimited is the JSON-RPC code for a message over the rate of a grant.
+const codeLimited = -32029
+
+// dispatch is the middleware through which every message of a grant goes.
+func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil { // of ours: handlers are called with a recover of their own
+				e.log.Error("serving a message panicked", "method", method, "panic", panicText(v), "stack", stack())
+				res, err = nil, internalError()
+			}
+		}()
+		allowed := e.messages.Allow()
+		if method == "tools/call" {
+			return e.callTool(ctx, next, req.(*mcp.CallToolRequest), allowed)
+		}
+		if !allowed {
+			return nil, &jsonrpc.Error{Code: codeLimited, Message: "too many requests: slow down"}
+		}
+		switch method {
+		case "tools/list":
+			return e.listTools(ctx, next, req)
+		case "initialize":
+			if e.reg.draining.Load() {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: endShutdown.text}
+			}
+			if err := e.initialized(req.GetSession().(*mcp.ServerSession)); err != nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the session cannot be opened"}
+			}
+			return e.shielded(ctx, next, method, req)
+		case "ping", "server/discover", "logging/setLevel",
+			"prompts/list", "resources/list", "resources/templates/list":
+			return e.shielded(ctx, next, method, req)
+		case "subscriptions/listen":
+			return e.listen(ctx, next, method, req)
+		}
+		if strings.HasPrefix(method, "notifications/") {
+			return e.shielded(ctx, next, method, req)
+		}
+		return e.callHost(ctx, next, method, req)
+	}
+}
+
+// shielded calls what holds no handler of the host but its middleware.
+func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (res mcp.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("handler panicked", "method", method, "panic", panicText(v), "stack", stack())
+			res, err = nil, internalError()
+		}
+	}()
+	return next(context.WithValue(ctx, runKey{}, &e.run), method, req)
+}
+
+func internalError() error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+}
+
+// listTools lists one tool set, whole, and beside it what the host added to the
+// SDK's server.
+func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mcp.Request) (mcp.Result, error) {
+	set := e.tools.Load()
+	res, err := e.shielded(ctx, next, "tools/list", req)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := res.(*mcp.ListToolsResult)
+	if !ok {
+		return nil, internalError()
+	}
+	sdk := list.Tools
+	for cursor := list.NextCursor; cursor != ""; {
+		r := *req.(*mcp.ListToolsRequest)
+		r.Params = &mcp.ListToolsParams{Cursor: cursor}
+		if res, err = e.shielded(ctx, next, "tools/list", &r); err != nil {
+			return nil, err
+		}
+		page := res.(*mcp.ListToolsResult)
+		sdk = append(sdk, page.Tools...)
+		cursor = page.NextCursor
+	}
+	out := *list
+	out.Tools, out.NextCursor = set.list(sdk), ""
+	if set.meta != nil {
+		out.Meta = mcp.Meta{}
+		for k, v := range set.meta {
+			out.Meta[k] = v
+		}
+	}
+	return &out, nil
+}
+
+func unknownTool(name string) error {
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidParams,
+		Message: "unknown tool " + printable.Quote(name),
+	}
+}
+
+// call is one message that a handler of the host answers. It is also the
+// context of the handler.
+type call struct {
+	context.Context // of the message, with the deadline, ended by cancel too
+
+	e       *endpoint
+	name    string // of the tool, or the method
+	req     *mcp.CallToolRequest
+	ex      *exchange
+	session *session
+	stop    context.CancelFunc
+	why     atomic.Pointer[endReason] // set before stop, where the host or the session ended it
+	start   time.Time
+	size    int // bytes of the arguments
+
+	tool   *Tool // nil where the SDK's server knows the handler
+	value  any   // the arguments, decoded
+	done   chan struct{}
+	answer answer // set before done is closed
+}
+
+// Value makes the run known to the handler.
+func (c *call) Value(key any) any {
+	if key == (runKey{}) {
+		return &c.e.run
+	}
+	return c.Context.Value(key)
+}
+
+// cancel ends the call for a reason that its agent is told.
+func (c *call) cancel(why *endReason) {
+	c.why.CompareAndSwap(nil, why)
+	c.stop()
+}
+
+// begin counts a call, or says why it is refused.
+func (e *endpoint) begin(c *call, counted bool) *Result {
+	limits := &e.reg.opts.Limits
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.ended != nil:
+		return &Result{Text: e.ended.text, IsError: true, outcome: e.ended.outcome}
+	case e.reg.draining.Load():
+		return &Result{Text: endShutdown.text, IsError: true, outcome: OutcomeShutdown}
+	case counted && e.running >= limits.Calls:
+		return &Result{
+			Text:    fmt.Sprintf("Not done: %d calls of this run are in flight already. Wait for them to end, then try again.", e.running),
+			IsError: true, outcome: OutcomeLimited,
+		}
+	}
+	e.calls[c] = struct{}{}
+	if counted {
+		e.running++
+	}
+	if c.session != nil {
+		c.session.begin()
+	}
+	return nil
+}
+
+// answeredCall is called when the client gets its answer.
+func (e *endpoint) answeredCall(c *call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.calls, c)
+	if c.session != nil {
+		c.session.end(e.reg.opts.Limits.Idle)
+	}
+}
+
+// returned is called when the handler has returned, which may be later.
+func (e *endpoint) returned() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running--
+	e.settle()
+}
+
+// newCall is what the kinds of calls have in common. A timeout of 0 is none.
+func (e *endpoint) newCall(ctx context.Context, name string, req mcp.Request, timeout time.Duration) *call {
+	c := &call{e: e, name: name, start: time.Now(), done: make(chan struct{})}
+	if extra := req.GetExtra(); extra != nil {
+		c.ex = e.exchange(extra.TokenInfo)
+	}
+	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
+		c.session = e.session(ss.ID())
+	}
+	if timeout > 0 {
+		c.Context, c.stop = context.WithTimeout(ctx, timeout)
+	} else {
+		c.Context, c.stop = context.WithCancel(ctx)
+	}
+	if c.ex != nil {
+		c.ex.handOver()
+	}
+	return c
+}
+
+// listen serves a stream of notifications, which lasts until it is canceled.
+func (e *endpoint) listen(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+	c := e.newCall(ctx, method, req, 0)
+	defer c.stop()
+	if e.begin(c, false) != nil {
+		return nil, internalError()
+	}
+	defer e.answeredCall(c)
+	return e.shielded(c, next, method, req)
+}
+
+// callHost calls what the host has added to the SDK's server: prompts,
+// resources, completion, methods of its own.
+func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+	c := e.newCall(ctx, method, req, e.reg.opts.Limits.Call)
+	defer c.stop()
+	if refused := e.begin(c, true); refused != nil {
+		e.logCall(c.event(refused.outcome, nil, 0), "")
+		return nil, &jsonrpc.Error{Code: codeLimited, Message: refused.Text}
+	}
+	defer e.answeredCall(c)
+	a := c.await(next, method, req)
+	var rpc *jsonrpc.Error
+	switch {
+	case a.outcome != "":
+		err := internalError()
+		if a.end != nil {
+			err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.end.text}
+		}
+		e.logCall(c.event(a.outcome, a.err, 0), a.detail)
+		return nil, err
+	case errors.As(a.err, &rpc): // made for the client, by the SDK or the host
+		e.logCall(c.event(OutcomeTool, a.err, 0), "")
+		return nil, a.err
+	case a.err != nil:
+		e.logCall(c.event(OutcomeError, a.err, 0), errorText(a.err, decoded(req.GetParams())))
+		return nil, internalError()
+	case a.problem == "" && a.size > e.reg.opts.Limits.Result:
+		a.problem = tooLarge
+		fallthrough
+	case a.problem != "":
+		e.logCall(c.event(OutcomeResult, nil, a.size), a.problem)
+		return nil, internalError()
+	}
+	e.logCall(c.event(OutcomeOK, nil, a.size), "")
+	return a.sdk, nil
+}
+
+func (c *call) event(outcome Outcome, err error, size int) Event {
+	now := time.Now()
+	return Event{
+		Kind: EventCall, Time: now, Run: c.e.run, Tool: c.name,
+		Duration: now.Sub(c.start), Outcome: outcome, Err: err,
+		RequestBytes: c.size, ResultBytes: size,
+	}
+}
+
+// answer is what a handler gave, or why it gave nothing.
+type answer struct {
+	result  Result              // of a tool of ours
+	out     *mcp.CallToolResult // its form for the SDK
+	sdk     mcp.Result          // of what the host added to the SDK's server
+	size    int                 // bytes of the result
+	problem string              // why it cannot be sent, for the log
+	err     error
+	outcome Outcome    // set where the handler gave nothing
+	end     *endReason // why, if it was ended
+	detail  string     // for the log
+}
+
+// lateGrace is how long a handler whose time is up may take to say something.
+const lateGrace = 250 * time.Millisecond
+
+// await runs a handler in a goroutine of its own and waits for it or for the
+// context. A handler that goes on nevertheless holds up nobody but keeps its
+// slot. next is called where no tool of ours is.
+func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) answer {
+	go c.run(next, method, req)
+	select {
+	case <-c.done:
+		return c.judge(c.answer)
+	case <-c.Done():
+	}
+	grace := time.Duration(0)
+	if errors.Is(c.Err(), context.DeadlineExceeded) {
+		grace = lateGrace
+	}
+	if wait(c.done, grace) {
+		return c.judge(c.answer)
+	}
+	return c.ended(answer{})
+}
+
+func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
+	defer c.e.returned()
+	defer close(c.done)
+	defer func() {
+		if v := recover(); v != nil {
+			detail := panicText(v)
+			c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+			c.answer = answer{outcome: OutcomePanic, detail: detail}
+		}
+	}()
+	a := &c.answer
+	if c.tool == nil {
+		if a.sdk, a.err = next(c, method, req); a.err == nil {
+			a.size, a.problem = measure(a.sdk)
+		}
+		return
+	}
+	a.result, a.err = c.tool.handler(c, Call{
+		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
+	})
+	if a.err == nil {
+		a.out, a.size, a.problem = c.tool.check(a.result)
+	}
+}
+
+// judge takes the error of a handler whose context has ended for what it is.
+func (c *call) judge(a answer) answer {
+	if a.err != nil && a.outcome == "" && (c.Err() != nil || c.late()) {
+		return c.ended(a)
+	}
+	return a
+}
+
+// late reports whether the deadline has passed, which a handler may notice
+// before the context does.
+func (c *call) late() bool {
+	deadline, ok := c.Deadline()
+	return ok && !time.Now().Before(deadline)
+}
+
+func (c *call) ended(a answer) answer {
+	a.outcome, a.end = OutcomeCanceled, c.why.Load()
+	if c.late() {
+		a.outcome = OutcomeTimeout
+	}
+	if a.end != nil {
+		a.outcome = a.end.outcome
+	}
+	return a
+}

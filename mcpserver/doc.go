@@ -1,0 +1,53 @@
+// Package mcpserver gives each run of an agent an MCP endpoint of its own: all
+// on one URL, told apart by a bearer token.
+//
+// A host mints a grant for a run, hands the token to the agent's program, and
+// hears the agent through the interfaces of package channel:
+//
+//	registry, err := mcpserver.New(mcpserver.Options{Logger: logger})
+//	…
+//	http.Handle("/mcp", registry)
+//	…
+//	minted, err := registry.Mint(mcpserver.Grant{
+//		Identity: mcpserver.Identity{Task: "task-17"},
+//		Channel:  channel.Of(buffered),
+//		TTL:      2 * time.Hour,
+//	})
+//	…
+//	err = minted.WriteConfig(filepath.Join(dir, ".mcp.json"), "http://127.0.0.1:8787/mcp")
+//	…
+//	defer registry.Revoke(minted.ID)
+//
+// The agent finds the tools ask_user, report_summary, spawn_subtask and
+// record_progress, as far as the channel has the part, and the host's own
+// ([NewTool]). Whatever it sends counts as its run's: no argument changes that.
+// Handlers find the run with [RunFromContext].
+//
+// The [Registry] speaks Streamable HTTP, with sessions as in MCP 2025-11-25 and
+// before, and without as in MCP 2026-07-28. It needs an [net/http.Server] with a
+// ReadHeaderTimeout and without a WriteTimeout. Across the machine's border it
+// belongs behind TLS: whoever reads a token can use it.
+//
+// # What is refused
+//
+// Tokens that are missing, malformed, given twice, unknown, expired or revoked
+// all get the same 401. A session works only with the token that opened it.
+// Requests for a host or from a web page that the [Options] do not allow get
+// 403, requests above the [Limits] 429 or 413.
+//
+// # What an agent hears
+//
+// What the agent did wrong, and what went wrong for it, is a result with
+// IsError that its model can read and act on. It never holds an internal
+// detail: errors and panics of handlers go to the log and the [Observer]. A
+// question that blocks the run is no error: the result says that it is recorded
+// and that the turn ends here.
+//
+// # The end of a grant
+//
+// [Registry.Revoke], [Registry.RevokeTask], expiry and [Registry.Shutdown] end
+// a grant the same way: its token is refused, calls in flight are answered with
+// the reason, then streams and sessions end. Nothing of it is left.
+//
+// How it works, and why so, is in docs/mcpserver.md.
+package mcpserver

@@ -1,0 +1,237 @@
+package mcpserver
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+)
+
+// The header names of Streamable HTTP in canonical form.
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+)
+
+// firstStateless is the first protocol version without sessions.
+const firstStateless = "2026-07-28"
+
+// ServeHTTP serves an agent; see docs/mcpserver.md for the way of a request.
+// The server that calls it needs a ReadHeaderTimeout and must not have a
+// WriteTimeout: streams stay open as long as a grant lives, and each write has
+// its own deadline.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !r.hostAllowed(req) {
+		refused(r.log, http.StatusForbidden)
+		http.Error(w, "Forbidden: the Host header names no host of this server", http.StatusForbidden)
+		return
+	}
+	if !r.originAllowed(w, req) {
+		refused(r.log, http.StatusForbidden)
+		http.Error(w, "Forbidden: cross-origin request", http.StatusForbidden)
+		return
+	}
+	if req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != "" && w.Header().Get("Access-Control-Allow-Origin") != "" {
+		preflight(w, req)
+		return
+	}
+	token, ok := bearer(req.Header)
+	var g *grant
+	if ok {
+		g = r.find(token)
+	}
+	if g == nil {
+		refused(r.log, http.StatusUnauthorized)
+		unauthorized(w)
+		return
+	}
+	g.serve(w, req)
+}
+
+// refused notes a request that reached no call, for a host that looks for the
+// reason: anyone can send such requests, so they are not loud.
+func refused(log *slog.Logger, status int) {
+	log.Debug("request refused", "status", status)
+}
+
+// unauthorized is the one answer to all that is wrong with a token.
+func unauthorized(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp"`)
+	http.Error(w, "Unauthorized", http.StatusUnauthorized)
+}
+
+func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
+	g.used.Store(time.Now().UnixNano())
+	limits := &g.reg.opts.Limits
+
+	e, err := g.use()
+	if err != nil {
+		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		return
+	}
+	if e == nil {
+		unauthorized(w)
+		return
+	}
+	if !e.requests.Allow() {
+		refused(e.log, http.StatusTooManyRequests)
+		tooMany(w, "Too Many Requests: slow down")
+		return
+	}
+	ex := newExchange(e, w, req)
+	switch e.enter(ex) {
+	case refusedEnded:
+		unauthorized(w)
+		return
+	case refusedRequests:
+		refused(e.log, http.StatusTooManyRequests)
+		tooMany(w, "Too Many Requests: too many are open")
+		return
+	case refusedSessions:
+		refused(e.log, http.StatusTooManyRequests)
+		tooMany(w, "Too Many Requests: too many sessions are open and busy")
+		return
+	}
+	defer e.leave(ex)
+	defer ex.finish()
+
+	// The SDK sees a copy of the request without the token.
+	inner := req.WithContext(ex)
+	header := make(http.Header, len(req.Header))
+	for k, v := range req.Header {
+		header[k] = v
+	}
+	header["Authorization"] = placeholder
+	inner.Header = header
+	if req.Body != nil && req.Body != http.NoBody {
+		ex.body = body{reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: ex.control, wait: limits.BodyTime}
+		inner.Body = &ex.body
+	}
+	handler := e.stateful
+	if ex.stateless {
+		handler = e.stateless
+	}
+	if req.Method == http.MethodDelete {
+		e.endSession(ex.session)
+	}
+	handler.ServeHTTP(ex, inner)
+}
+
+// The SDK takes a token's info only from its own middleware, which wants to see
+// a token. It sees this one.
+var (
+	placeholder = []string{"Bearer checked"}
+	withInfo    = auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+)
+
+// stripped takes the placeholder away before the SDK's handler.
+type stripped struct{ http.Handler }
+
+func (s stripped) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	delete(req.Header, "Authorization")
+	s.Handler.ServeHTTP(w, req)
+}
+
+func tooMany(w http.ResponseWriter, text string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, text, http.StatusTooManyRequests)
+}
+
+// hostAllowed protects against DNS rebinding.
+func (r *Registry) hostAllowed(req *http.Request) bool {
+	local, _ := req.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	onLoopback := false
+	if tcp, ok := local.(*net.TCPAddr); ok {
+		onLoopback = tcp.IP.IsLoopback()
+	}
+	if onLoopback && loopbackHost(req.Host) {
+		return true
+	}
+	if len(r.hosts) == 0 {
+		return !onLoopback
+	}
+	host, err := canonicalHost(req.Host)
+	if err != nil {
+		return false
+	}
+	if r.hosts[host] {
+		return true
+	}
+	name, _ := splitHost(host)
+	return r.hosts[name]
+}
+
+// splitHost returns the name without port and brackets.
+func splitHost(host string) (name, port string) {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return name, port
+	}
+	return strings.Trim(host, "[]"), ""
+}
+
+func loopbackHost(host string) bool {
+	name, _ := splitHost(host)
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback() && ip.Zone() == ""
+}
+
+// canonicalHost checks the form of "name" or "name:port".
+func canonicalHost(host string) (string, error) {
+	name, port := splitHost(host)
+	name = strings.ToLower(name)
+	bad := name == "" || strings.ContainsAny(name, "/@?# \t")
+	if port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			bad = true
+		}
+	}
+	if bad {
+		return "", errHost
+	}
+	if port == "" {
+		return name, nil
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
+var errHost = errors.New("mcpserver: Options.Hosts: not a name or name:port")
+
+// originAllowed refuses what a browser sends for another site, also for methods
+// that net/http holds to be safe: a GET opens a stream here.
+func (r *Registry) originAllowed(w http.ResponseWriter, req *http.Request) bool {
+	origin := req.Header.Get("Origin")
+	if origin == "" && req.Header.Get("Sec-Fetch-Site") == "" {
+		return true
+	}
+	if r.origins[origin] {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", sessionHeader+", WWW-Authenticate, Retry-After")
+		h.Add("Vary", "Origin")
+		return true
+	}
+	probe := *req
+	probe.Method = http.MethodPost
+	return r.cross.Check(&probe) == nil
+}
+
+// preflight answers what a browser asks before a request from an allowed
+// origin.
+func preflight(w http.ResponseWriter, req *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	if names := req.Header.Get("Access-Control-Request-Headers"); names != "" {
+		h.Set("Access-Control-Allow-Headers", names)
+	}
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}

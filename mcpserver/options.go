@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options configure a [Registry]. The zero Options are ready to use.
+type Options struct {
+	// Logger gets one record a call, with identity, tool, duration and outcome,
+	// and one for each grant that is revoked or expires. No record holds a
+	// token, an argument or a result. Silent if nil.
+	Logger *slog.Logger
+	// Observer, if set, gets what the logger gets, as data.
+	Observer Observer
+	// Limits bound what one grant may use. A zero field is its default.
+	Limits Limits
+	// Hosts are the Host headers that are right, as "name" for any port or
+	// "name:port": for a registry behind a proxy. Loopback names stay right on
+	// loopback addresses. If empty, any Host is right, except that a request
+	// that came in on a loopback address must name a loopback host.
+	Hosts []string
+	// Origins are the origins of web pages that may use the registry, each as
+	// "scheme://host[:port]"; preflight requests of these are answered. If
+	// empty, every request that a browser says comes from another site is
+	// refused.
+	Origins []string
+	// Name and Version are what the server calls itself, "plugberth" and
+	// "1.0.0" where they are empty.
+	Name, Version string
+}
+
+// Limits bound what one grant may use. Zero means the default, a negative value
+// is an error of [New].
+type Limits struct {
+	Body     int           // bytes of one request body, default 1 MiB
+	Result   int           // bytes of one result, default 1 MiB
+	Sessions int           // sessions open at once, default 16
+	Calls    int           // calls in flight at once, default 16
+	Requests int           // HTTP requests open at once, listening streams included, default 64
+	Rate     int           // requests a second, default 50
+	Burst    int           // requests at once above the rate, default 100
+	Replay   int           // bytes of events a session keeps for clients that come back, default 256 KiB
+	Call     time.Duration // one call of a tool that names no timeout, default 2 minutes
+	Ask      time.Duration // one ask_user; by default only the channel's own deadline and the end of the grant count
+	Idle     time.Duration // a session without request and call, default 30 minutes
+	BodyTime time.Duration // to receive a body, default 30 seconds
+	Write    time.Duration // to write 32 KiB, default 5 seconds
+	Comment  time.Duration // between comments on an idle stream, default 15 seconds
+	Revoke   time.Duration // for answers to leave when a grant ends, default 1 second
+}
+
+func (l *Limits) fill() error {
+	for _, f := range []struct {
+		name  string
+		value *int
+		dflt  int
+	}{
+		{"Body", &l.Body, 1 << 20},
+		{"Result", &l.Result, 1 << 20},
+		{"Sessions", &l.Sessions, 16},
+		{"Calls", &l.Calls, 16},
+		{"Requests", &l.Requests, 64},
+		{"Rate", &l.Rate, 50},
+		{"Burst", &l.Burst, 100},
+		{"Replay", &l.Replay, 256 << 10},
+	} {
+		if *f.value < 0 {
+			return fmt.Errorf("mcpserver: Limits.%s is negative", f.name)
+		}
+		if *f.value == 0 {
+			*f.value = f.dflt
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		dflt  time.Duration
+	}{
+		{"Call", &l.Call, 2 * time.Minute},
+		{"Ask", &l.Ask, 0},
+		{"Idle", &l.Idle, 30 * time.Minute},
+		{"BodyTime", &l.BodyTime, 30 * time.Second},
+		{"Write", &l.Write, 5 * time.Second},
+		{"Comment", &l.Comment, 15 * time.Second},
+		{"Revoke", &l.Revoke, time.Second},
+	} {
+		if *f.value < 0 {
+			return fmt.Errorf("mcpserver: Limits.%s is negative", f.name)
+		}
+		if *f.value == 0 {
+			*f.value = f.dflt
+		}
+	}
+	return nil
+}
+
+// Errors of this package, to be matched with errors.Is.
+var (
+	// ErrClosed: the registry is shut down or about to be.
+	ErrClosed = errors.New("mcpserver: the registry is shut down")
+	// ErrGrant: a grant that cannot be minted as it stands.
+	ErrGrant = errors.New("mcpserver: invalid grant")
+	// ErrTool: a tool that cannot be offered as it stands.
+	ErrTool = errors.New("mcpserver: invalid tool")
+)

@@ -1,0 +1,98 @@
+package staging
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plugberth/plugberth/internal/filename"
+)
+
+// LeftOut is a file or directory of a skill that was not staged, by rule.
+type LeftOut struct {
+	Path   string // relative to the skill's directory, slash-separated, raw
+	Reason Reason
+}
+
+// Reason says which rule left something out.
+type Reason string
+
+// The reasons.
+const (
+	// NeedsScripts: it is the scripts directory, or a program outside of
+	// references and assets, and the item does not allow scripts.
+	NeedsScripts Reason = "scripts are not allowed"
+	// VersionControl: it belongs to a version control system, which would act
+	// on what it says.
+	VersionControl Reason = "it belongs to a version control system"
+	// HiddenFile: its name begins with a period, outside of references, assets
+	// and scripts.
+	HiddenFile Reason = "its name begins with a period"
+)
+
+// Directories of a skill that the specification gives a meaning (AS).
+const (
+	references = "references"
+	assets     = "assets"
+	scripts    = "scripts"
+)
+
+// byName judges what can be judged before an entry is looked at.
+func byName(name string, allow bool) Reason {
+	switch filename.Key(path.Base(name)) {
+	case ".git", ".hg", ".svn", ".jj", ".bzr":
+		return VersionControl
+	}
+	switch top := top(name); {
+	case top == scripts && !allow:
+		return NeedsScripts
+	case top == references || top == assets || top == scripts:
+		return ""
+	}
+	if strings.HasPrefix(path.Base(name), ".") {
+		return HiddenFile
+	}
+	return ""
+}
+
+// byContent judges a file.
+func byContent(name string, data []byte, executable, allow bool) Reason {
+	if top := top(name); allow || name == skillFile || top == references || top == assets {
+		return ""
+	}
+	// Archives and other systems give every file the bit: it says something only
+	// of a file whose name does not say what it is.
+	if executable && path.Ext(name) == "" || isProgram(name, data) {
+		return NeedsScripts
+	}
+	return ""
+}
+
+// top returns the first component of a path as it would be compared.
+func top(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	return filename.Key(first)
+}
+
+// programExtensions are those of files that a system runs by their name.
+var programExtensions = []string{
+	".app", ".bash", ".bat", ".bin", ".cmd", ".com", ".command", ".cpl", ".desktop", ".dll", ".dylib", ".exe", ".hta", ".jar", ".jse",
+	".lnk", ".msi", ".msix", ".out", ".pif", ".ps1", ".psm1", ".reg", ".run", ".scpt", ".scr", ".sh", ".so", ".vbe", ".vbs", ".workflow",
+	".wsf", ".wsh", ".zsh",
+}
+
+// programMagic are the beginnings of files that a system runs.
+var programMagic = []string{
+	"#!", "\xef\xbb\xbf#!", "\x7fELF", "MZ", "\x00asm",
+	"\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
+}
+
+// isProgram reports whether a system would run the file as it is, told by its
+// name or its first bytes.
+func isProgram(name string, data []byte) bool {
+	if slices.Contains(programExtensions, strings.ToLower(path.Ext(name))) {
+		return true
+	}
+	return slices.ContainsFunc(programMagic, func(m string) bool { return bytes.HasPrefix(data, []byte(m)) })
+}
