@@ -589,7 +589,7 @@ var table = []Info{
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
-	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, §9.2",
+	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, AP §9.2",
 		"env, a header, an argument or url holds what looks like a credential",
 		"Remove it and revoke it; credentials come from the host."},
 	// a server that is to be started or connected to
