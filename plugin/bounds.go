@@ -39,8 +39,19 @@ const entryOverhead = 4 << 10
 // packed is how large an archive of a package within the bounds can be, with or
 // without compression.
 func (b Bounds) packed() int64 {
-	return b.Total + b.Total/1000 + int64(b.Entries)*entryOverhead + 1<<20
+	return min(b.Total, maxBytes) + min(b.Total, maxBytes)/1000 + int64(min(b.Entries, 1<<31))*entryOverhead + 1<<20
 }
+
+// unpacked is how much an archive of that size may hold by the ratio.
+func (b Bounds) unpacked(size int64) int64 {
+	if size > maxBytes/b.Ratio {
+		return maxBytes
+	}
+	return 1<<20 + size*b.Ratio
+}
+
+// maxBytes keeps sums of bounds from overflowing.
+const maxBytes = 1 << 60
 
 // Errors of reading, hashing and writing packages, for errors.Is.
 var (

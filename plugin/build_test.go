@@ -720,3 +720,16 @@ func TestHashOfForms(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
+
+// TestExportPage: the bounds and the command of docs/export.md are the real ones. [X3]
+func TestExportPage(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join("..", "docs", "export.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{hashCommand, "server-credential", "10,000", "64 MiB", "256 MiB", "100 times"} {
+		if !strings.Contains(string(src), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+}

@@ -193,11 +193,14 @@ func memoryFiles(pairs ...string) fs.FS {
 	return m
 }
 
+// hashCommand is the command of the documentation.
+const hashCommand = `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum`
+
 // shellHash computes the content hash of a directory with the command of the
 // documentation, where the tools for it are there.
 func shellHash(t testing.TB, dir string) (string, bool) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum`)
+	cmd := exec.Command("sh", "-c", hashCommand)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	digits, _, _ := strings.Cut(string(out), " ")

@@ -50,7 +50,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	if r.n += int64(n); r.n > r.limit {
 		return 0, fmt.Errorf("%w: "+r.why, ErrBounds, r.limit)
 	}
-	if r.packed != nil && r.n > 1<<20+r.packed.n*r.c.bounds.Ratio {
+	if r.packed != nil && r.n > r.c.bounds.unpacked(r.packed.n) {
 		return 0, fmt.Errorf("%w: the archive holds more than %d times its size", ErrBounds, r.c.bounds.Ratio)
 	}
 	return n, err

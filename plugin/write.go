@@ -121,7 +121,7 @@ func (c *content) all() func(yield func(string, *contentFile) bool) {
 
 // WriteDir writes the package to a directory, whose parent must be there. What
 // is written appears at once and whole, or not at all: it is made beside the
-// directory, as .NAME.new-*, and takes its place when it is complete. On Linux
+// directory, as .plugberth-new-*, and takes its place when it is complete. On Linux
 // and macOS an old directory is exchanged in one step where the file system can;
 // elsewhere there is a moment without either. Files get the mode 0644, and 0755
 // where they can be executed, whatever the umask. Nothing is synced to disk.

@@ -54,7 +54,7 @@ func writeDir(ctx context.Context, c *content, dir string, opts WriteOptions) er
 	if err := mayReplace(ctx, c, target, opts); err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp(parent, "."+filepath.Base(target)+".new-*")
+	temp, err := os.MkdirTemp(parent, ".plugberth-new-*")
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,6 @@ func mayReplace(ctx context.Context, c *content, target string, opts WriteOption
 	root, err := paths.Open(target)
 	if err != nil {
 		return err
-	}
-	if root.Dir() != target {
-		return fmt.Errorf("%w: it is a link", ErrOccupied)
 	}
 	entries, _, err := root.List(ctx, ".", 1)
 	if err != nil {

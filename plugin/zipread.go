@@ -64,7 +64,7 @@ func (z *zipReader) read() error {
 	if limit := z.c.bounds.packed(); z.size > limit {
 		return fmt.Errorf("%w: the archive is larger than %d bytes", ErrBounds, limit)
 	}
-	if limit := 1<<20 + z.size*z.c.bounds.Ratio; limit < z.c.budget {
+	if limit := z.c.bounds.unpacked(z.size); limit < z.c.budget {
 		z.c.limit(limit, "the files are larger than %d bytes together, too much for an archive of this size")
 	}
 	entries, end, err := z.directory()
