@@ -20,9 +20,5 @@ func renameNew(from, to string) error {
 }
 
 func rename(from, to string, flags uint32) error {
-	err := unix.RenamexNp(from, to, flags)
-	if unsupported(err, unix.EINVAL, unix.ENOSYS, unix.ENOTSUP) {
-		return errors.ErrUnsupported
-	}
-	return err
+	return renamed(unix.RenamexNp(from, to, flags))
 }

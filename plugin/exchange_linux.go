@@ -20,9 +20,5 @@ func renameNew(from, to string) error {
 }
 
 func rename(from, to string, flags uint) error {
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
-	if unsupported(err, unix.EINVAL, unix.ENOSYS, unix.ENOTSUP) {
-		return errors.ErrUnsupported
-	}
-	return err
+	return renamed(unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags))
 }

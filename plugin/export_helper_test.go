@@ -210,16 +210,6 @@ func shellHash(t testing.TB, dir string) (string, bool) {
 	return digits, true
 }
 
-// between returns what stands between two texts, or "".
-func between(s, from, to string) string {
-	_, s, ok := strings.Cut(s, from)
-	s, _, ok2 := strings.Cut(s, to)
-	if !ok || !ok2 {
-		return ""
-	}
-	return s
-}
-
 // replaceFile returns a draft's files with another one in place of one of them.
 func replaceFile(d *plugin.Draft, name, text string, mode fs.FileMode) fs.FS {
 	m := maps.Clone(d.Files.(fstest.MapFS))

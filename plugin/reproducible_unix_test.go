@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,14 @@ func TestReproducible(t *testing.T) {
 	if got := between(first+" end", " .=", " end"); ".="+got != modes {
 		t.Errorf("modes .=%s, want %s", got, modes)
 	}
+}
+
+// between returns what stands between two texts, or "".
+func between(s, from, to string) string {
+	_, s, ok := strings.Cut(s, from)
+	s, _, ok2 := strings.Cut(s, to)
+	if !ok || !ok2 {
+		return ""
+	}
+	return s
 }

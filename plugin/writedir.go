@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/plugberth/plugberth/paths"
 )
@@ -184,10 +183,4 @@ func takePlace(temp, target string) error {
 		return errors.Join(err, os.Rename(old, target))
 	}
 	return os.Rename(old, temp)
-}
-
-// unsupported reports whether an error of the system says that the file system
-// or system cannot do something.
-func unsupported(err error, codes ...error) bool {
-	return slices.ContainsFunc(codes, func(code error) bool { return errors.Is(err, code) })
 }
