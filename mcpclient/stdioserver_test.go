@@ -97,6 +97,9 @@ func (s *testServer) run() {
 	case "quiet noise":
 		s.send("Usage: server [\x1b[1moptions\x1b[0m] %s", os.Getenv("API_TOKEN"))
 		io.Copy(io.Discard, os.Stdin)
+	case "long line":
+		s.send(`{"jsonrpc":"2.0","id":1,"result":{"x":"%s"}}`, strings.Repeat("x", 2000))
+		io.Copy(io.Discard, os.Stdin)
 	case "huge line":
 		s.out.WriteString(`{"jsonrpc":"2.0","id":1,"result":{"x":"`)
 		for {

@@ -158,6 +158,8 @@ func (e *endpoint) begin(c *call, counted bool) *Result {
 		return &Result{Text: e.ended.text, IsError: true, outcome: e.ended.outcome}
 	case e.reg.draining.Load():
 		return &Result{Text: endShutdown.text, IsError: true, outcome: OutcomeShutdown}
+	case c.session != nil && c.session.ended:
+		return &Result{Text: endSession.text, IsError: true, outcome: endSession.outcome}
 	case counted && e.running >= limits.Calls:
 		return &Result{
 			Text:    fmt.Sprintf("Not done: %d calls of this run are in flight already. Wait for them to end, then try again.", e.running),

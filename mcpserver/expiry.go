@@ -39,7 +39,7 @@ func (h *heapOrder) Pop() any {
 // armLocked makes the timer fire when the first grant expires. The caller holds
 // mu, and there is a first grant.
 func (r *Registry) armLocked() {
-	d := time.Until(r.expiry[0].expires)
+	d := time.Until(r.expiry[0].expires) // by the wall clock
 	if r.timer == nil {
 		r.timer = time.AfterFunc(d, r.expire)
 	} else {

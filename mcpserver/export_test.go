@@ -1,6 +1,10 @@
 package mcpserver
 
-import "github.com/modelcontextprotocol/go-sdk/mcp"
+import (
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
 
 // SwapTools replaces what the agent of a grant sees by the channel's tools and
 // these.
@@ -27,4 +31,15 @@ func (r *Registry) Left() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return len(r.byHash) + len(r.byID) + len(r.byTask) + len(r.expiry)
+}
+
+// Sleep lets the time of a grant pass without its timer, as it does while a
+// machine sleeps.
+func (r *Registry) Sleep(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.byID[id]
+	r.expiry.remove(g)
+	g.expires = time.Now().Round(0)
+	r.expiry.push(g)
 }

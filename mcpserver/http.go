@@ -156,45 +156,60 @@ func (r *Registry) hostAllowed(req *http.Request) bool {
 	if len(r.hosts) == 0 {
 		return !onLoopback
 	}
-	host, err := canonicalHost(req.Host)
-	if err != nil {
-		return false
-	}
-	if r.hosts[host] {
-		return true
-	}
-	name, _ := splitHost(host)
-	return r.hosts[name]
+	name, port, ok := splitHost(req.Host)
+	return ok && (r.hosts[name] || r.hosts[net.JoinHostPort(name, port)])
 }
 
-// splitHost returns the name without port and brackets.
-func splitHost(host string) (name, port string) {
-	if name, port, err := net.SplitHostPort(host); err == nil {
-		return name, port
+// splitHost returns the name of "name", "name:port", "[address]" or
+// "[address]:port" in lower case and without brackets, and the port, which may
+// be empty.
+func splitHost(host string) (name, port string, ok bool) {
+	if rest, v6 := strings.CutPrefix(host, "["); v6 {
+		name, rest, ok = strings.Cut(rest, "]")
+		addr, err := netip.ParseAddr(name)
+		if !ok || err != nil || !addr.Is6() || addr.Zone() != "" {
+			return "", "", false
+		}
+		name = addr.String()
+		if rest != "" {
+			if port, ok = strings.CutPrefix(rest, ":"); !ok {
+				return "", "", false
+			}
+		}
+	} else {
+		name, port, _ = strings.Cut(strings.ToLower(host), ":")
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+			return r <= ' ' || r == 0x7f || strings.ContainsRune("/\\@?#[]%", r)
+		}) {
+			return "", "", false
+		}
 	}
-	return strings.Trim(host, "[]"), ""
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return "", "", false
+		}
+		port = strconv.FormatUint(n, 10)
+	}
+	return name, port, true
 }
 
 func loopbackHost(host string) bool {
-	name, _ := splitHost(host)
-	if strings.EqualFold(name, "localhost") {
+	name, _, ok := splitHost(host)
+	if !ok {
+		return false
+	}
+	if name == "localhost" {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.IsLoopback() && ip.Zone() == ""
+	return err == nil && ip.IsLoopback()
 }
 
-// canonicalHost checks the form of "name" or "name:port".
+// canonicalHost is how a host is listed: the name alone stands for any port.
 func canonicalHost(host string) (string, error) {
-	name, port := splitHost(host)
-	name = strings.ToLower(name)
-	bad := name == "" || strings.ContainsAny(name, "/@?# \t")
-	if port != "" {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			bad = true
-		}
-	}
-	if bad {
+	name, port, ok := splitHost(host)
+	if !ok {
 		return "", errHost
 	}
 	if port == "" {

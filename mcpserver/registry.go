@@ -115,7 +115,8 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		return Minted{}, err
 	}
 	token, id := newSecrets()
-	now := time.Now()
+	// Without the monotonic clock, which stands still while a machine sleeps.
+	now := time.Now().Round(0)
 	g := &grant{
 		reg:           r,
 		hash:          digestOf(token),
@@ -181,6 +182,10 @@ func (r *Registry) find(token string) *grant {
 		stored = &g.hash
 	}
 	if !stored.equal(&presented) {
+		return nil
+	}
+	if !time.Now().Before(g.expires) {
+		r.expire() // before its timer, which stands still while a machine sleeps
 		return nil
 	}
 	return g

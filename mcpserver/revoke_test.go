@@ -102,7 +102,7 @@ func TestRevokeWhileAsking(t *testing.T) {
 				h.Shutdown(ctx)
 				h.server.Close()
 				http.DefaultClient.CloseIdleConnections()
-				eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
+				eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 			})
 		}
 	}
@@ -286,5 +286,23 @@ func TestRevokeTask(t *testing.T) {
 	}
 	if n := len(h.Grants()); n != 10 {
 		t.Errorf("%d grants of the other task are left", n)
+	}
+}
+
+// TestExpiryAfterSleep: a token whose time passed while timers stood still is
+// refused at once, and its grant ends. [T5]
+func TestExpiryAfterSleep(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	m := h.mint(t, mcpserver.Grant{})
+	h.mint(t, mcpserver.Grant{})
+	h.Sleep(m.ID)
+	if got := (raw{url: h.url, token: m.Token.Reveal()}).do(t, "POST", initialize); got.status != 401 {
+		t.Errorf("%+v", got)
+	}
+	if ev := h.event(t, mcpserver.EventExpired); ev.Run.GrantID != m.ID {
+		t.Errorf("%+v", ev)
+	}
+	if n := len(h.Grants()); n != 1 {
+		t.Errorf("%d grants are left", n)
 	}
 }

@@ -17,6 +17,7 @@ type session struct {
 
 	// Guarded by the grant's mu.
 	sdk   *mcp.ServerSession // nil until it is initialized
+	ended bool               // it is being closed: no call begins
 	busy  int                // requests and calls
 	since time.Time          // when busy became 0
 	timer *time.Timer        // runs while busy is 0; nil once it must not
@@ -92,6 +93,7 @@ func (e *endpoint) roomForSession(limit int) bool {
 		return false
 	}
 	oldest.stopIdle()
+	oldest.ended = true
 	delete(e.sessions, oldest.id)
 	go oldest.sdk.Close()
 	return true
@@ -104,6 +106,9 @@ func (e *endpoint) endSession(id string) {
 		return
 	}
 	e.mu.Lock()
+	if s := e.sessions[id]; s != nil {
+		s.ended = true
+	}
 	var calls []*call
 	for c := range e.calls {
 		if c.session != nil && c.session.id == id {
@@ -125,6 +130,7 @@ func (e *endpoint) closeIdle(s *session) {
 		return
 	}
 	s.stopIdle()
+	s.ended = true
 	e.mu.Unlock()
 	sdk.Close()
 }
