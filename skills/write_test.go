@@ -183,7 +183,7 @@ func TestEncodeRandom(t *testing.T) {
 		r := []rune(b.String())
 		return string(r[:min(len(r), max)])
 	}
-	for range 1500 {
+	for range 300 {
 		d := skills.Draft{Name: "a-1", Description: "x" + text(1000), Body: text(5000)}
 		if rnd.IntN(2) == 0 {
 			d.License = text(400)
