@@ -660,3 +660,32 @@ func TestOneProcessAtATime(t *testing.T) { // [R4] [R5]
 	}
 	close((<-opened).release)
 }
+
+// TestCloseEndsWaiting: who waits for a server when the host closes hears that it
+// closed.
+func TestCloseEndsWaiting(t *testing.T) { // [R3] [R4]
+	var m memory
+	opened := make(chan struct{})
+	m.set("s", func(ctx context.Context) (*mcp.Server, error) {
+		close(opened)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	id := h.Servers()[0].ID
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := h.Session(t.Context(), id)
+		waiting <- err
+	}()
+	<-opened
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
