@@ -443,6 +443,19 @@ func TestCallKnowsWhyItEnded(t *testing.T) {
 	}
 }
 
+// TestCallAfterTheEnd: a call that begins while its session ends does not wait
+// for its deadline.
+func TestCallAfterTheEnd(t *testing.T) { // [R3]
+	s := &Session{ended: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancelCause(t.Context())
+	s.finish(ErrClosed)
+	call := s.begin(t.Context(), time.Minute)
+	defer call.end()
+	if !errors.Is(context.Cause(call), ErrClosed) {
+		t.Errorf("the call goes on: %v", context.Cause(call))
+	}
+}
+
 // TestRemovalIsTold: watchers hear of servers that the host does not have any
 // more, and of those of an update that they are closed before the new ones are
 // there.
