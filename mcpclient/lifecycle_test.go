@@ -384,6 +384,7 @@ func TestStateSaysWhatIsExposed(t *testing.T) { // [R15] [R10]
 		check("Watch", *e.Server)
 		return true
 	})
+	await(t, h.Watch(t.Context()), "the tools as they are", func(e Event) bool { return e.Tools })
 	if err := h.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
