@@ -227,3 +227,23 @@ func TestOddResults(t *testing.T) { // [Q1] [R9]
 		}
 	}
 }
+
+// TestServerWithoutTools: a server that announces no tools is not asked for any:
+// it need not know the method.
+func TestServerWithoutTools(t *testing.T) { // [R11]
+	opts := testOptions(t)
+	opts.Launcher = rawServer(t, func(method string) string {
+		if method == "tools/list" {
+			t.Error("it was asked")
+		}
+		return `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"x","version":"1"}}`
+	})
+	s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if tools, dropped, err := s.Tools(t.Context()); err != nil || len(tools)+len(dropped) != 0 {
+		t.Errorf("%v %v %v", tools, dropped, err)
+	}
+}

@@ -384,6 +384,7 @@ func TestStateSaysWhatIsExposed(t *testing.T) { // [R15] [R10]
 		check("Watch", *e.Server)
 		return true
 	})
+	await(t, h.Watch(t.Context()), "the tools as they are", func(e Event) bool { return e.Tools })
 	if err := h.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -440,6 +441,19 @@ func TestCallKnowsWhyItEnded(t *testing.T) {
 			t.Fatalf("the session says %v", s.Err())
 		}
 		call.end()
+	}
+}
+
+// TestCallAfterTheEnd: a call that begins while its session ends does not wait
+// for its deadline.
+func TestCallAfterTheEnd(t *testing.T) { // [R3]
+	s := &Session{ended: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancelCause(t.Context())
+	s.finish(ErrClosed)
+	call := s.begin(t.Context(), time.Minute)
+	defer call.end()
+	if !errors.Is(context.Cause(call), ErrClosed) {
+		t.Errorf("the call goes on: %v", context.Cause(call))
 	}
 }
 
@@ -659,4 +673,33 @@ func TestOneProcessAtATime(t *testing.T) { // [R4] [R5]
 		t.Error(err)
 	}
 	close((<-opened).release)
+}
+
+// TestCloseEndsWaiting: who waits for a server when the host closes hears that it
+// closed.
+func TestCloseEndsWaiting(t *testing.T) { // [R3] [R4]
+	var m memory
+	opened := make(chan struct{})
+	m.set("s", func(ctx context.Context) (*mcp.Server, error) {
+		close(opened)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	id := h.Servers()[0].ID
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := h.Session(t.Context(), id)
+		waiting <- err
+	}()
+	<-opened
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -27,9 +27,10 @@ type watcher struct {
 }
 
 // Watch returns the events of the host, until ctx ends or the host is closed,
-// which closes the channel. It begins with the state of each server. A reader
-// that is slow holds up nobody and misses what has been overtaken: it always
-// gets the last state of each server.
+// which closes the channel. It begins with the state of each server and with
+// the tools, so that who lists them on each event misses nothing. A server that
+// is removed ends as [StatusClosed]. A reader that is slow holds up nobody and
+// misses what has been overtaken: it always gets the last state of each server.
 func (h *Host) Watch(ctx context.Context) <-chan Event {
 	w := &watcher{
 		states: map[ServerID]ServerState{},
