@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type Registry struct {
 	opts    Options
 	log     *slog.Logger
 	impl    *mcp.Implementation
+	started time.Time // for what the monotonic clock says
 	hosts   map[string]bool
 	origins map[string]bool
 	cross   *http.CrossOriginProtection
@@ -52,6 +54,8 @@ func New(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o,
 		log:  o.Logger,
+
+		started: time.Now(),
 		impl: &mcp.Implementation{
 			Name:    cmp.Or(o.Name, "plugberth"),
 			Version: cmp.Or(o.Version, "1.0.0"),
@@ -127,6 +131,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		configure:     spec.Configure,
 		minted:        now,
 		expires:       now.Add(spec.TTL),
+		lasts:         time.Since(r.started) + min(spec.TTL, math.MaxInt64/2), // no overflow
 		base:          set,
 	}
 	g.tools.Store(set)
@@ -184,8 +189,8 @@ func (r *Registry) find(token string) *grant {
 	if !stored.equal(&presented) {
 		return nil
 	}
-	if !time.Now().Before(g.expires) {
-		r.expire() // before its timer, which stands still while a machine sleeps
+	if g.left() <= 0 {
+		r.expire(g) // before its timer, which stands still while a machine sleeps
 		return nil
 	}
 	return g
