@@ -292,6 +292,9 @@ func (r *Registry) removeLocked(g *grant) {
 // then every grant is revoked. It returns when nothing is left, with the
 // context's error if calls were cut off for it, or at the latest some seconds
 // after the context ended, where a host's middleware does not let go.
+//
+// Call it before [http.Server.Shutdown], which waits for the streams that this
+// ends, and not from a handler, for which it would wait.
 func (r *Registry) Shutdown(ctx context.Context) error {
 	r.draining.Store(true)
 	r.mu.Lock()
