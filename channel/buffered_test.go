@@ -128,6 +128,26 @@ func TestBufferedAnswerIsForOneQuestion(t *testing.T) {
 	})
 }
 
+// [H2] A clock that is set back lets no answer stand longer.
+func TestBufferedClockSetBack(t *testing.T) {
+	ctx := t.Context()
+	store := new(channel.MemoryStore)
+	b := channel.NewBuffered(store)
+	first := blocked(t, b, ask("Deploy?"))
+	noError(t, b.Answer(ctx, first.ID, "yes"))
+	if _, err := b.Ask(ctx, ask("Deploy?")); err != nil {
+		t.Fatal(err)
+	}
+	e, err := store.LoadExchange(ctx)
+	noError(t, err)
+	e.Revision++
+	e.TakenAt = e.TakenAt.Add(time.Hour)
+	noError(t, store.SaveExchange(ctx, e))
+	if second := blocked(t, b, ask("Deploy?")); second.ID == first.ID {
+		t.Error("the new question has the ID of the old one")
+	}
+}
+
 func TestBufferedWithdraw(t *testing.T) {
 	ctx := t.Context()
 	b := channel.NewBuffered(new(channel.MemoryStore))

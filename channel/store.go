@@ -84,7 +84,8 @@ func (e Exchange) Pending() bool { return e.Question.ID != "" && e.Answer.Answer
 // Answered reports whether there is an answer.
 func (e Exchange) Answered() bool { return !e.Answer.AnsweredAt.IsZero() }
 
-// answers reports whether the answer is one to q as well.
+// answers reports whether the answer is one to q as well. One that was taken in
+// the future, because the clock was set back since, does not stand until then.
 func (e Exchange) answers(q Question, at time.Time) bool {
-	return e.Answered() && e.Question.Same(q) && (e.TakenAt.IsZero() || at.Sub(e.TakenAt) <= repeatWindow)
+	return e.Answered() && e.Question.Same(q) && (e.TakenAt.IsZero() || at.Sub(e.TakenAt).Abs() <= repeatWindow)
 }

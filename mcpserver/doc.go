@@ -6,7 +6,9 @@
 //
 //	registry, err := mcpserver.New(mcpserver.Options{Logger: logger})
 //	…
-//	http.Handle("/mcp", registry)
+//	mux.Handle("/mcp", registry)
+//	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+//	go server.Serve(listener)
 //	…
 //	minted, err := registry.Mint(mcpserver.Grant{
 //		Identity: mcpserver.Identity{Task: "task-17"},
@@ -17,6 +19,9 @@
 //	err = minted.WriteConfig(filepath.Join(dir, ".mcp.json"), "http://127.0.0.1:8787/mcp")
 //	…
 //	defer registry.Revoke(minted.ID)
+//	…
+//	registry.Shutdown(ctx) // first: the streams of agents are requests to the server
+//	server.Shutdown(ctx)
 //
 // The agent finds the tools ask_user, report_summary, spawn_subtask and
 // record_progress, as far as the channel has the part, and the host's own

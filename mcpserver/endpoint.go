@@ -28,9 +28,10 @@ type grant struct {
 	serverOptions func(*mcp.ServerOptions)
 	configure     func(*mcp.Server)
 	minted        time.Time
-	expires       time.Time
-	used          atomic.Int64 // when a request last came in, in nanoseconds; 0 for never
-	base          *toolSet     // what the grant was minted with
+	expires       time.Time     // by the wall clock alone
+	lasts         time.Duration // until when it lives after the registry's start, by the monotonic clock
+	used          atomic.Int64  // when a request last came in, in nanoseconds; 0 for never
+	base          *toolSet      // what the grant was minted with
 
 	at           int    // in the registry's expiry heap, guarded by its mu
 	older, newer *grant // of the same task, guarded by the registry's mu

@@ -24,6 +24,7 @@ type exchange struct {
 	body      body
 	post      bool
 	stateless bool
+	timed     bool   // a write deadline ends the stream although nothing is being written
 	opens     bool   // may open a session
 	session   string // the id the client named
 	aborted   atomic.Bool
@@ -60,6 +61,7 @@ func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request, control 
 		e:       e,
 		post:    req.Method == http.MethodPost,
 		session: req.Header.Get(sessionHeader),
+		timed:   req.ProtoMajor > 1, // HTTP/2
 		w:       w,
 		control: control,
 	}
@@ -240,7 +242,7 @@ func (ex *exchange) resume() {
 	ex.handed = true // what the SDK sets now comes too late
 	ex.begin()
 	if _, err := ex.write([]byte(": ok\n\n")); err == nil {
-		ex.control.Flush()
+		ex.flush()
 	}
 }
 
@@ -263,7 +265,7 @@ func (ex *exchange) comment() {
 		ex.begin()
 	}
 	if _, err := ex.write([]byte(": still here\n\n")); err == nil {
-		ex.control.Flush()
+		ex.flush()
 	}
 }
 
@@ -365,9 +367,22 @@ func (ex *exchange) FlushError() error {
 	if ex.w == nil {
 		return http.ErrHandlerTimeout
 	}
-	err := ex.control.Flush()
+	err := ex.flush()
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		ex.cancel()
+	}
+	return err
+}
+
+// flush sends what was written, under its deadline, and takes that away where
+// it would go on counting. The caller holds mu.
+func (ex *exchange) flush() error {
+	err := ex.control.Flush()
+	if err == nil && ex.timed {
+		ex.control.SetWriteDeadline(time.Time{})
+		if ex.aborted.Load() {
+			ex.control.SetWriteDeadline(past)
+		}
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func (h *expiryHeap) remove(g *grant) { heap.Remove((*heapOrder)(h), g.at) }
 type heapOrder []*grant
 
 func (h heapOrder) Len() int           { return len(h) }
-func (h heapOrder) Less(i, j int) bool { return h[i].expires.Before(h[j].expires) }
+func (h heapOrder) Less(i, j int) bool { return h[i].lasts < h[j].lasts }
 func (h heapOrder) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].at, h[j].at = i, j
@@ -36,23 +36,34 @@ func (h *heapOrder) Pop() any {
 	return g
 }
 
+// left is how long the grant still lives: by the wall clock, which goes on while
+// a machine sleeps, or by the monotonic one, which nobody can set back,
+// whichever comes first.
+func (g *grant) left() time.Duration {
+	return min(time.Until(g.expires), g.lasts-time.Since(g.reg.started))
+}
+
 // armLocked makes the timer fire when the first grant expires. The caller holds
 // mu, and there is a first grant.
 func (r *Registry) armLocked() {
-	d := time.Until(r.expiry[0].expires) // by the wall clock
+	d := r.expiry[0].left()
 	if r.timer == nil {
-		r.timer = time.AfterFunc(d, r.expire)
+		r.timer = time.AfterFunc(d, func() { r.expire(nil) })
 	} else {
 		r.timer.Reset(d)
 	}
 }
 
-// expire ends every grant whose time has come.
-func (r *Registry) expire() {
-	now := time.Now()
+// expire ends every grant whose time has come, and g, if not nil, whatever its
+// place in the heap: a clock that was set between mints mixes up the order.
+func (r *Registry) expire(g *grant) {
 	var due []*grant
 	r.mu.Lock()
-	for len(r.expiry) > 0 && !r.expiry[0].expires.After(now) {
+	if g != nil && r.byHash[g.hash] == g {
+		r.removeLocked(g)
+		due = append(due, g)
+	}
+	for len(r.expiry) > 0 && r.expiry[0].left() <= 0 {
 		g := r.expiry[0]
 		r.removeLocked(g)
 		due = append(due, g)

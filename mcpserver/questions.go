@@ -58,7 +58,9 @@ func (qs *questions) ask(ctx context.Context, c *call, q channel.Question) (chan
 	qs.kept = slices.DeleteFunc(qs.kept, func(k keptAnswer) bool { return time.Now().After(k.until) })
 	if i := slices.IndexFunc(qs.kept, func(k keptAnswer) bool { return same(k.question) }); i >= 0 {
 		a := qs.kept[i].answer
-		qs.kept = slices.Delete(qs.kept, i, i+1)
+		if c.deliverable() { // else this call's connection is gone already as well
+			qs.kept = slices.Delete(qs.kept, i, i+1)
+		}
 		qs.mu.Unlock()
 		return a, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -25,6 +26,7 @@ type Registry struct {
 	opts    Options
 	log     *slog.Logger
 	impl    *mcp.Implementation
+	started time.Time // for what the monotonic clock says
 	hosts   map[string]bool
 	origins map[string]bool
 	cross   *http.CrossOriginProtection
@@ -55,6 +57,8 @@ func New(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o,
 		log:  o.Logger,
+
+		started: time.Now(),
 		impl: &mcp.Implementation{
 			Name:    cmp.Or(o.Name, "plugberth"),
 			Version: cmp.Or(o.Version, "1.0.0"),
@@ -136,6 +140,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		configure:     spec.Configure,
 		minted:        now,
 		expires:       now.Add(spec.TTL),
+		lasts:         time.Since(r.started) + min(spec.TTL, math.MaxInt64/2), // no overflow
 	}
 	g.who.Store(&Run{GrantID: id, Identity: spec.Identity, labels: maps.Clone(spec.Labels)})
 
@@ -173,8 +178,8 @@ func (r *Registry) find(token string) *grant {
 	if !stored.equal(&presented) {
 		return nil
 	}
-	if !time.Now().Before(g.expires) {
-		r.expire() // before its timer, which stands still while a machine sleeps
+	if g.left() <= 0 {
+		r.expire(g) // before its timer, which stands still while a machine sleeps
 		return nil
 	}
 	return g
@@ -278,6 +283,9 @@ func (r *Registry) removeLocked(g *grant) {
 // then every grant is revoked. It returns when nothing is left, with the
 // context's error if calls were cut off for it, or at the latest some seconds
 // after the context ended, where a host's middleware does not let go.
+//
+// Call it before [http.Server.Shutdown], which waits for the streams that this
+// ends, and not from a handler, for which it would wait.
 func (r *Registry) Shutdown(ctx context.Context) error {
 	r.draining.Store(true)
 	r.mu.Lock()

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -286,6 +287,22 @@ func TestRevokeTask(t *testing.T) {
 	}
 	if n := len(h.Grants()); n != 10 {
 		t.Errorf("%d grants of the other task are left", n)
+	}
+}
+
+// TestExpiryClockSetBack: a wall clock that is set back lets no token live
+// longer. [T5]
+func TestExpiryClockSetBack(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	m := h.mint(t, mcpserver.Grant{TTL: 300 * time.Millisecond})
+	last := h.mint(t, mcpserver.Grant{TTL: math.MaxInt64})
+	h.SetBack(24 * time.Hour)
+	h.mint(t, mcpserver.Grant{TTL: time.Millisecond}) // sets the timer anew
+	for h.event(t, mcpserver.EventExpired).Run.GrantID != m.ID {
+	}
+	eventually(t, "one is left", func() bool { return len(h.Grants()) == 1 })
+	if got := h.Grants(); got[0].ID != last.ID {
+		t.Errorf("left: %+v", got)
 	}
 }
 

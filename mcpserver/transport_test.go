@@ -67,7 +67,8 @@ func TestConnectionReuse(t *testing.T) {
 	}
 }
 
-// TestLongCall: a call may take longer than any deadline of reading and writing.
+// TestLongCall: a call and a standing stream may take longer than any deadline of
+// reading and writing. In HTTP/2 a deadline counts also while nothing is written.
 func TestLongCall(t *testing.T) {
 	h := serve(t, mcpserver.Options{Limits: mcpserver.Limits{Write: 50 * time.Millisecond, BodyTime: 50 * time.Millisecond}})
 	tool := custom(t, "long", func(ctx context.Context, _ mcpserver.Call) (mcpserver.Result, error) {
@@ -79,10 +80,33 @@ func TestLongCall(t *testing.T) {
 		}
 	})
 	token := h.mint(t, mcpserver.Grant{Tools: []*mcpserver.Tool{tool}}).Token.Reveal()
-	for _, era := range eras {
-		cs := h.connect(t, token, era, nil)
-		if res := call(t, cs, "long", args{}); text(res) != "done" {
-			t.Errorf("%s: %+v", era, res)
+	srv := httptest.NewUnstartedServer(h.Registry)
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	for _, base := range []raw{{url: h.url, token: token}, {url: srv.URL, token: token, client: srv.Client()}} {
+		for _, era := range eras {
+			r := base
+			r.version = era
+			if era == stateful {
+				r = base.begin(t)
+			}
+			if got := r.do(t, "POST", toolCall(era, 3, "long", args{})); !strings.Contains(got.body, "done") {
+				t.Errorf("%s, %s: %+v", base.url, era, got)
+			}
+			if era == stateless {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			resp, err := r.open(ctx, "GET", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if _, err := io.ReadAll(resp.Body); ctx.Err() == nil {
+				t.Errorf("%s: the stream ended: %v", base.url, err)
+			}
 		}
 	}
 }
