@@ -48,6 +48,9 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	if err := json.Unmarshal(c.arguments(), &c.value); err != nil {
 		return e.answer(c, invalidArguments("they are not valid JSON, or have a number that is too large"), nil, ""), nil
 	}
+	if more(c.value, maxValues) < 0 {
+		return e.answer(c, invalidArguments(fmt.Sprintf("they have more than %d values", maxValues)), nil, ""), nil
+	}
 	if err := tool.input.Validate(c.value); err != nil {
 		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
 	}
@@ -56,6 +59,31 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	}
 	defer e.answeredCall(c)
 	return e.conclude(c, c.await(nil, "", nil)), nil
+}
+
+// maxValues bounds how many JSON values the arguments of a call have: the
+// validator makes an error of each that does not fit.
+const maxValues = 20_000
+
+// more returns how many values are allowed beside those of v, negative if v has
+// too many.
+func more(v any, allowed int) int {
+	allowed--
+	switch v := v.(type) {
+	case []any:
+		for _, c := range v {
+			if allowed = more(c, allowed); allowed < 0 {
+				return allowed
+			}
+		}
+	case map[string]any:
+		for _, c := range v {
+			if allowed = more(c, allowed); allowed < 0 {
+				return allowed
+			}
+		}
+	}
+	return allowed
 }
 
 // arguments returns the arguments of a tool, an empty object if there are none.

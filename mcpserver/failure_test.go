@@ -202,6 +202,8 @@ func TestBadArguments(t *testing.T) {
 		{"record_progress", args{"text": "t", "percent": 100.5}, `"/percent" is too large`},
 		{"record_progress", args{"text": "t", "percent": "50"}, `"/percent" is a string`},
 		{"echo", args{"text": "more than ten"}, "may have 10"},
+		{"ask_user", args{"question": "?", "choices": make([]int, 30_000)}, "more than 20000 values"},
+		{"ask_user", args{"question": "?", "choices": make([]int, 15_000)}, "has 15000 items and may have 20"},
 		{"echo", []int{1}, "is an array and has to be an object"},
 		{"echo", "text", "is a string and has to be an object"},
 	}

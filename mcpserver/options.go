@@ -44,7 +44,8 @@ type Options struct {
 }
 
 // Limits bound what one grant may use. Zero means the default, a negative value
-// is an error of [New].
+// is an error of [New]. Besides, the arguments of a call have at most 20,000
+// values.
 type Limits struct {
 	Body        int           // bytes of one request body, default 1 MiB
 	Result      int           // bytes of one result, default 1 MiB

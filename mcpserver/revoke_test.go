@@ -102,7 +102,7 @@ func TestRevokeWhileAsking(t *testing.T) {
 				h.Shutdown(ctx)
 				h.server.Close()
 				http.DefaultClient.CloseIdleConnections()
-				eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
+				eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 			})
 		}
 	}

@@ -125,7 +125,7 @@ func newTool(def ToolDef) (*Tool, error) {
 	t := &Tool{
 		wire: &mcp.Tool{
 			Name: def.Name, Title: def.Title, Description: def.Description,
-			Annotations: def.Annotations,
+			Annotations: cloneAnnotations(def.Annotations),
 		},
 		timeout: def.Timeout,
 		handler: def.Handler,
@@ -144,6 +144,20 @@ func newTool(def ToolDef) (*Tool, error) {
 		}
 	}
 	return t, nil
+}
+
+func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
+	if a == nil {
+		return nil
+	}
+	out := *a
+	for _, hint := range []**bool{&out.DestructiveHint, &out.OpenWorldHint} {
+		if *hint != nil {
+			v := **hint
+			*hint = &v
+		}
+	}
+	return &out
 }
 
 // parseSchema returns the schema compiled, and as it is sent.
