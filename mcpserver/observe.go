@@ -51,6 +51,7 @@ const (
 
 // Event is something that happened to a grant.
 type Event struct {
+	// Kind says what happened, Time when, and Run to whose grant.
 	Kind EventKind
 	Time time.Time
 	Run  Run
