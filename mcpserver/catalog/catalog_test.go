@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 const anyObject = `{"type":"object"}`
@@ -116,7 +117,7 @@ func TestDeclare(t *testing.T) { // [K1]
 				return
 			}
 			var d *DeclarationError
-			if !errors.As(err, &d) || d.Plugin != tt.plugin || strings.ContainsAny(err.Error(), "\n\u202e\xff") {
+			if !errors.As(err, &d) || d.Plugin != tt.plugin || strings.ContainsAny(err.Error(), "\n\u202e") || !utf8.ValidString(err.Error()) {
 				t.Errorf("error %q", err)
 			}
 			if c.Snapshot() != before {
