@@ -212,14 +212,22 @@ func (q *queue) deliver(e Event) {
 			go q.run()
 			return
 		}
-		if q.logger != nil {
-			what := fmt.Sprintf("%T", v)
-			if re, ok := v.(runtime.Error); ok {
-				what = re.Error()
-			}
-			q.logger.Error("channel: an observer panicked", "kind", string(e.Kind), "panic", what, "stack", string(debug.Stack()))
-		}
+		q.log(e.Kind, v)
 	}()
 	q.observer.Observe(e)
 	returned = true
+}
+
+// log notes a panic. What the host gave, the value and the logger, can panic
+// once more.
+func (q *queue) log(kind EventKind, v any) {
+	if q.logger == nil {
+		return
+	}
+	defer func() { recover() }()
+	what := fmt.Sprintf("%T", v)
+	if re, ok := v.(runtime.Error); ok {
+		what = re.Error()
+	}
+	q.logger.Error("channel: an observer panicked", "kind", string(kind), "panic", what, "stack", string(debug.Stack()))
 }

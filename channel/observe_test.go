@@ -163,6 +163,7 @@ func TestObservePanics(t *testing.T) {
 		{"panic", "panic=string", func() { panic("token-in-a-panic") }},
 		{"panic with nil", "panic called with nil", func() { panic(nil) }},
 		{"runtime error", "index out of range", func() { var none []int; _ = none[len(none)] }},
+		{"runtime error that panics", "", func() { panic(runtimeBomb{}) }},
 		{"Goexit", "", runtime.Goexit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,6 +207,12 @@ func TestObservePanics(t *testing.T) {
 		})
 	})
 }
+
+// runtimeBomb panics when the panic with it is looked at.
+type runtimeBomb struct{}
+
+func (runtimeBomb) RuntimeError() {}
+func (runtimeBomb) Error() string { panic("token-in-a-panic") }
 
 // An observer may change its event: it is no one else's.
 func TestObserveOwnCopy(t *testing.T) {

@@ -1,7 +1,11 @@
 package mcpclient
 
+//lint:file-ignore SA1019 roots, sampling and logging work in the protocol until they are removed from it
+
 import (
 	"context"
+	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -17,7 +21,8 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 	h := opts.Handlers
 	out := &mcp.ClientOptions{
 		// Without this the SDK announces roots.
-		Capabilities: &mcp.ClientCapabilities{},
+		Capabilities:   &mcp.ClientCapabilities{},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // see Session.rounds
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			if hooks.toolsChanged != nil {
 				hooks.toolsChanged()
@@ -36,15 +41,13 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 		out.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 	}
 	if h.Elicit != nil {
-		out.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (res *mcp.ElicitResult, err error) {
-			defer refusePanic(&err)
-			return h.Elicit(ctx, s.id, req.Params)
+		out.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return reply(func() (*mcp.ElicitResult, error) { return h.Elicit(ctx, s.id, req.Params) })
 		}
 	}
 	if h.Sample != nil {
-		out.CreateMessageHandler = func(ctx context.Context, req *mcp.CreateMessageRequest) (res *mcp.CreateMessageResult, err error) {
-			defer refusePanic(&err)
-			return h.Sample(ctx, s.id, req.Params)
+		out.CreateMessageHandler = func(ctx context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return reply(func() (*mcp.CreateMessageResult, error) { return h.Sample(ctx, s.id, req.Params) })
 		}
 	}
 	if h.Notification != nil {
@@ -68,11 +71,27 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 	return out
 }
 
-// refusePanic turns a panic of a host's handler into an error that tells the
-// server nothing.
+// errNoAnswer tells a server nothing of what went wrong in the host.
+var errNoAnswer = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
+
+// reply is what a handler of the host answers. An answer that is missing, a
+// panic, and an error that is not one of the protocol's become errNoAnswer.
+func reply[T any](handler func() (*T, error)) (res *T, err error) {
+	defer refusePanic(&err)
+	res, err = handler()
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(err, &wire):
+		return nil, wire
+	case err != nil || res == nil:
+		return nil, errNoAnswer
+	}
+	return res, nil
+}
+
 func refusePanic(err *error) {
 	if recover() != nil {
-		*err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
+		*err = errNoAnswer
 	}
 }
 
@@ -81,20 +100,22 @@ func refusePanic(err *error) {
 func answers(opts *Options, s *Session) mcp.Middleware {
 	h := opts.Handlers
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
+		s.answer = func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
+			defer refusePanic(&err) // also of the SDK, over what a server sent: nothing else would stop it
+			if lacksParams(method, req) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are missing"}
+			}
 			refused := false
 			switch method {
 			case "roots/list":
 				if refused = h.Roots == nil; !refused {
-					defer refusePanic(&err)
-					roots, err := h.Roots(ctx, s.id)
-					if err != nil {
-						return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
-					}
-					if roots == nil {
-						roots = []*mcp.Root{}
-					}
-					return &mcp.ListRootsResult{Roots: roots}, nil
+					return noNil(reply(func() (*mcp.ListRootsResult, error) {
+						roots, err := h.Roots(ctx, s.id)
+						if roots == nil {
+							roots = []*mcp.Root{}
+						}
+						return &mcp.ListRootsResult{Roots: roots}, err
+					}))
 				}
 			case "sampling/createMessage":
 				refused = h.Sample == nil
@@ -106,7 +127,28 @@ func answers(opts *Options, s *Session) mcp.Middleware {
 			}
 			return next(ctx, method, req)
 		}
+		return s.answer
 	}
+}
+
+// lacksParams reports whether a message has no params that needs them. The SDK
+// takes some for such as have none, and ends the process over it, or keeps a
+// lock.
+func lacksParams(method string, req mcp.Request) bool {
+	switch method {
+	case "elicitation/create", "notifications/elicitation/complete", "notifications/resources/updated":
+		v := reflect.ValueOf(req.GetParams())
+		return !v.IsValid() || v.IsNil()
+	}
+	return false
+}
+
+// noNil keeps a nil pointer from becoming a result that is not nil.
+func noNil(res *mcp.ListRootsResult, err error) (mcp.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // cut shortens s to n bytes at most, at a character's end.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -83,7 +86,50 @@ func httpPair(b *testing.B, sse bool) pair {
 	if sse {
 		bare = &mcp.SSEClientTransport{Endpoint: localhost(ts)}
 	}
-	return pair{hostCall(h), bareCall(b, bare)}
+	return pair{hostCall(h, "mcp__p__s__t"), bareCall(b, bare)}
+}
+
+// benchServerEnv makes the test's program the stdio server of benchmarks.
+const benchServerEnv = "PLUGBERTH_TEST_BENCH"
+
+func init() {
+	if os.Getenv(benchServerEnv) != "" {
+		_ = benchServer().Run(context.Background(), &mcp.StdioTransport{})
+		os.Exit(0)
+	}
+}
+
+// stdioHost is a host of as many stdio servers, each of its own plugin entry.
+func stdioHost(b *testing.B, servers int) *Host {
+	b.Helper()
+	entries := map[string]serverEntry{}
+	for i := range servers {
+		entries[fmt.Sprintf("s%d", i)] = serverEntry{"type": "stdio", "command": "testserver", "env": map[string]string{benchServerEnv: "1"}}
+	}
+	h, err := NewHost(HostOptions{Options: *testOptions(b)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = h.Close(context.Background()) })
+	startAll(b, h, loadPlugin(b, writePlugin(b, entries, nil)))
+	return h
+}
+
+// bareCommand is the SDK's own transport to the server of benchmarks.
+func bareCommand(b *testing.B) mcp.Transport {
+	b.Helper()
+	cmd := exec.Command(filepath.Join(selfDir(b), "testserver"))
+	cmd.Env = []string{benchServerEnv + "=1"}
+	// As Local does: Linux shares the processor among sessions, which decides on
+	// the time of a call where others use it too.
+	leaveGroup(cmd)
+	return &mcp.CommandTransport{Command: cmd}
+}
+
+// stdioPair compares what the client's side costs: the server is a process.
+func stdioPair(b *testing.B) pair {
+	b.Helper()
+	return pair{hostCall(stdioHost(b, 1), "mcp__demo__s0__t"), bareCall(b, bareCommand(b))}
 }
 
 func newHostWith(tb testing.TB, opts HostOptions, entries map[string]any) *Host {
@@ -93,7 +139,14 @@ func newHostWith(tb testing.TB, opts HostOptions, entries map[string]any) *Host 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = h.Close(context.Background()) })
-	if err := h.Add(one, loadServers(tb, entries)); err != nil {
+	startAll(tb, h, loadServers(tb, entries))
+	return h
+}
+
+// startAll adds a plugin to a host, all of whose servers must connect.
+func startAll(tb testing.TB, h *Host, p *plugin.Plugin) {
+	tb.Helper()
+	if err := h.Add(one, p); err != nil {
 		tb.Fatal(err)
 	}
 	if err := h.Ready(context.Background()); err != nil {
@@ -104,24 +157,31 @@ func newHostWith(tb testing.TB, opts HostOptions, entries map[string]any) *Host 
 			tb.Fatalf("%v: %v", s.ID, s.Err)
 		}
 	}
-	return h
 }
 
-func hostCall(h *Host) func(context.Context) error {
+func hostCall(h *Host, name string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := h.Call(ctx, "mcp__p__s__t", benchArguments, CallOptions{})
+		_, err := h.Call(ctx, name, benchArguments, CallOptions{})
 		return err
 	}
 }
 
-func bareCall(b *testing.B, t mcp.Transport) func(context.Context) error {
+func bareSession(b *testing.B, t mcp.Transport) *mcp.ClientSession {
 	b.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
-	cs, err := client.Connect(context.Background(), t, nil)
+	// The version that the host ends up with on each transport: a newer one says
+	// more in each request.
+	cs, err := client.Connect(context.Background(), t, &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = cs.Close() })
+	return cs
+}
+
+func bareCall(b *testing.B, t mcp.Transport) func(context.Context) error {
+	b.Helper()
+	cs := bareSession(b, t)
 	return func(ctx context.Context) error {
 		_, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "t", Arguments: benchArguments})
 		return err
@@ -133,8 +193,9 @@ func bareCall(b *testing.B, t mcp.Transport) func(context.Context) error {
 // and what the host costs in units of the bare session.
 func BenchmarkCall(b *testing.B) {
 	for name, make := range map[string]func(*testing.B) pair{
-		"http": func(b *testing.B) pair { return httpPair(b, false) },
-		"sse":  func(b *testing.B) pair { return httpPair(b, true) },
+		"http":  func(b *testing.B) pair { return httpPair(b, false) },
+		"sse":   func(b *testing.B) pair { return httpPair(b, true) },
+		"stdio": stdioPair,
 	} {
 		b.Run(name, func(b *testing.B) { compare(b, make(b)) })
 	}

@@ -57,20 +57,34 @@ func (c *cappedReader) Read(b []byte) (int, error) {
 }
 
 // eventReader fails with over once an event of a stream of server-sent events
-// has more than max bytes. Events end with an empty line.
+// has more than max bytes, and with overValues once it has more than maxValues
+// values. Events end with an empty line. Once a stream has had notifyBurst of
+// them, it gives no more than notifyRate a second: each costs the SDK far more
+// than its bytes.
 type eventReader struct {
-	r    io.Reader
-	max  int
-	over error
+	r          io.Reader
+	max        int
+	over       error
+	maxValues  int
+	overValues error
 
-	event   int  // bytes of the event so far
-	inLine  bool // the line has something but a carriage return
-	tooLong bool
+	event  int  // bytes of the event so far
+	inLine bool // the line has something but a carriage return
+	values valueCounter
+	ctx    context.Context // of the request
+	events int             // of the stream
+	notes  *rate.Limiter
+	failed error
 }
 
 func (e *eventReader) Read(b []byte) (int, error) {
-	if e.tooLong {
-		return 0, e.over
+	if e.failed != nil {
+		return 0, e.failed
+	}
+	// What has been received and not decompressed could take long: the SDK reads
+	// on to reuse the connection.
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
 	}
 	n, err := e.r.Read(b)
 	for rest := b[:n]; len(rest) > 0; {
@@ -82,20 +96,38 @@ func (e *eventReader) Read(b []byte) (int, error) {
 		if e.event += len(line); len(bytes.TrimRight(line, "\r\n")) > 0 {
 			e.inLine = true
 		}
-		if e.event > e.max {
-			e.tooLong = true
+		switch {
+		case e.event > e.max:
+			e.failed = e.over
 			return 0, e.over
+		case e.values.add(line) > e.maxValues:
+			e.failed = e.overValues
+			return 0, e.overValues
 		}
 		if end < 0 {
 			break
 		}
 		if !e.inLine {
-			e.event = 0
+			if e.event > len(line) {
+				e.wait()
+			}
+			e.event, e.values = 0, valueCounter{}
 		}
 		e.inLine = false
 		rest = rest[end+1:]
 	}
 	return n, err
+}
+
+// wait waits until another event may be given. It ends with the request.
+func (e *eventReader) wait() {
+	if e.events++; e.events <= notifyBurst {
+		return
+	}
+	if e.notes == nil {
+		e.notes = rate.NewLimiter(notifyRate, 1)
+	}
+	_ = e.notes.Wait(e.ctx)
 }
 
 // gunzipReader decompresses. It reads nothing before it is read itself, so that

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/internal/modeltext"
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 )
 
@@ -38,7 +40,7 @@ func Connect(ctx context.Context, p *plugin.Plugin, instance plugin.Instance, se
 	}
 	srv := p.Server(server)
 	if srv == nil {
-		return nil, ErrNoServer
+		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(server))
 	}
 	return d.connect(ctx, p, srv, ServerID{Instance: instance, Plugin: p.Name(), Server: server}, hooks{})
 }
@@ -110,14 +112,18 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	if creds.OAuth != nil {
 		creds.OAuth = oauth
 	}
-	var first error
+	var why error
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
+		if creds.OAuth != nil {
+			a.budget = 0 // a user may be asked to log in, which nothing cuts short
+		}
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
 		if err == nil {
+			oauth.connected.Store(true)
 			return s, nil
 		}
-		if first == nil {
-			first = err
+		if why == nil || betterReason(ctx, srv.Type(), err) {
+			why = err
 		}
 		if ctx.Err() != nil {
 			break
@@ -126,10 +132,24 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 			break
 		}
 	}
-	return nil, first
+	return nil, why
 }
 
-var errConnectTimeout = fmt.Errorf("it did not connect in time: %w", context.DeadlineExceeded)
+// betterReason reports whether the error of the second attempt says more than
+// that of the first: the handshake that all servers know does, and so does
+// everything where the time was not up.
+func betterReason(ctx context.Context, t plugin.Transport, second error) bool {
+	return !errors.Is(second, errConnectTimeout) && (t == plugin.TransportStreamableHTTP || ctx.Err() != nil)
+}
+
+// timeoutError is a deadline that was ours. It is a context.DeadlineExceeded.
+type timeoutError struct{ text string }
+
+func (e *timeoutError) Error() string        { return e.text }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+func (e *timeoutError) Timeout() bool        { return true }
+
+var errConnectTimeout error = &timeoutError{"it did not connect in time"}
 
 // againOlder reports whether a failed first handshake may be for its protocol
 // version, so that another may do.
@@ -148,22 +168,40 @@ func againOlder(t plugin.Transport, err error) bool {
 		wire.Code == jsonrpc.CodeInvalidRequest || wire.Code == mcp.CodeUnsupportedProtocolVersion)
 }
 
-// credentials asks the host. What it panics with may hold a secret, so that is
-// not shown.
-func (d *dialer) credentials(ctx context.Context, id ServerID) (creds Credentials, err error) {
+// credentials asks the host, no longer than ctx lives. What it panics with may
+// hold a secret, so that is not shown.
+func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, error) {
 	if d.opts.Credentials == nil {
 		return Credentials{}, nil
 	}
-	defer func() {
-		if recover() != nil {
-			err = errors.New("mcpclient: the host's credentials function panicked")
-		}
-	}()
-	creds, err = d.opts.Credentials(ctx, id)
-	if err != nil {
-		return Credentials{}, fmt.Errorf("mcpclient: no credentials: %w", err)
+	type answer struct {
+		creds Credentials
+		err   error
 	}
-	return creds, nil
+	given := make(chan answer, 1)
+	go func() {
+		a := answer{err: errors.New("the host's function did not return")}
+		defer func() {
+			if recover() != nil {
+				a = answer{err: errPanicked}
+			}
+			given <- a
+		}()
+		creds, err := d.opts.Credentials(ctx, id)
+		a = answer{creds, err}
+	}()
+	select {
+	case a := <-given:
+		if a.err != nil {
+			return Credentials{}, fmt.Errorf("mcpclient: no credentials: %w", a.err)
+		}
+		return a.creds, nil
+	case <-ctx.Done():
+		if cause := context.Cause(ctx); !errors.Is(cause, errConnectTimeout) {
+			return Credentials{}, cause
+		}
+		return Credentials{}, fmt.Errorf("mcpclient: no credentials: the host's function did not answer in time: %w", context.DeadlineExceeded)
+	}
 }
 
 // try makes one link and shakes hands over it.
@@ -188,24 +226,31 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	client := mcp.NewClient(&d.opts.Client, clientOptions(&d.opts, s, hooks))
 	client.AddReceivingMiddleware(answers(&d.opts, s))
+	client.AddSendingMiddleware(results, s.rounds)
 
 	type result struct {
 		cs  *mcp.ClientSession
 		err error
 	}
 	done := make(chan result, 1)
+	way := &keptTransport{Transport: l.transport()}
 	handshake, end := abortable(s.ctx)
 	go func() {
-		cs, err := client.Connect(handshake, l.transport(), &mcp.ClientSessionOptions{ProtocolVersion: a.version})
-		done <- result{cs, err}
+		var r result
+		defer func() { done <- r }()
+		defer unreadable(&r.err)
+		r.cs, r.err = client.Connect(handshake, way, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
 	}()
 	var r result
+	finished := false
 	select {
 	case r = <-done:
+		finished = true
 	case <-l.done():
 		// The SDK hears of it as well, unless it waits for something else.
 		select {
 		case r = <-done:
+			finished = true
 		case <-time.After(time.Second):
 			r.err = errors.New("the server is gone")
 		}
@@ -221,10 +266,17 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 	err = aborted(handshake, r.err)
 	end()
 	if cause := context.Cause(ctx); cause != nil {
-		err = connectError(cause)
+		err = cause
 		// What the link saw may say why nothing came.
-		if explained := l.explain(cause); errors.Is(explained, ErrNotAllowed) || errors.Is(explained, ErrLimit) {
-			err = explained
+		explained := l.explain(cause)
+		switch {
+		case errors.Is(explained, ErrNotAllowed), errors.Is(explained, ErrLimit):
+			err = short(explained)
+		case !errors.Is(cause, errConnectTimeout):
+		case errors.Is(explained, ErrServer):
+			err = short(explained)
+		default:
+			err = connectError(explained)
 		}
 	} else {
 		err = explain(l, err)
@@ -232,18 +284,48 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 	s.finish(err)
 	closeLink(l, nil)
 	// The SDK's Connect has lost its link and ends; what it made is closed.
+	// Only the host's OAuth handler can hold it up.
+	ended := make(chan struct{})
 	go func() {
-		if r.cs == nil {
-			select {
-			case r = <-done:
-			case <-time.After(closeBound):
+		defer close(ended)
+		if !finished {
+			if late := <-done; late.cs != nil {
+				_ = late.cs.Close()
 			}
 		}
-		if r.cs != nil {
-			_ = r.cs.Close()
-		}
+		way.close()
 	}()
+	way.close()
+	bound := time.NewTimer(time.Second)
+	defer bound.Stop()
+	select {
+	case <-ended:
+	case <-bound.C:
+	}
 	return nil, err
+}
+
+// keptTransport keeps the connection that it hands on as it is. Of a handshake
+// that fails the SDK does not always close it, and one under way may wait for
+// nothing else.
+type keptTransport struct {
+	mcp.Transport
+	conn atomic.Pointer[mcp.Connection]
+}
+
+// Connect implements mcp.Transport.
+func (t *keptTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	if err == nil {
+		t.conn.Store(&conn)
+	}
+	return conn, err
+}
+
+func (t *keptTransport) close() {
+	if conn := t.conn.Load(); conn != nil {
+		_ = (*conn).Close()
+	}
 }
 
 // connectError is the error for a context that ended on the way.

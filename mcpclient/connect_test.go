@@ -162,3 +162,37 @@ func TestVersions(t *testing.T) { // [R1] [R3]
 		})
 	}
 }
+
+// TestCanceledHandshake: of a handshake that its caller gave up nothing is left,
+// wherever the SDK waits.
+func TestCanceledHandshake(t *testing.T) { // [R3] [R4]
+	noLeaks(t)
+	asked := make(chan struct{})
+	ts := bare(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		close(asked)
+		<-r.Context().Done()
+	})
+	p := loadServers(t, map[string]any{"s": map[string]any{"type": "streamable-http", "url": localhost(ts)}})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		s, err := Connect(ctx, p, one, "s", Options{Egress: DesktopEgress(), ConnectTimeout: 10 * time.Second})
+		if err == nil {
+			s.Close()
+		}
+		failed <- err
+	}()
+	select {
+	case <-asked:
+	case err := <-failed:
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -16,7 +16,8 @@ import (
 
 // Credentials are what a host gives for one server. Printed, logged or encoded
 // they show the names of what is in them and no value, and they are never part
-// of an error.
+// of an error. (Package fmt cannot ask them in an unexported field of another
+// value, whose contents it prints as they are.)
 type Credentials struct {
 	// Headers go with each request to the server's configured origin, over the
 	// package's own, and to no other origin. Those that HTTP, MCP or an OAuth

@@ -88,10 +88,10 @@ func mergeEnviron(base []string, plan, credentials map[string]string, windows bo
 	all := map[string]variable{}
 	set := func(of, name, value string) error {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return fmt.Errorf("%s has the variable name %s, which no environment can hold", of, printable.Quote(name))
+			return fmt.Errorf("no environment can hold a variable of the name %s, which stands in %s", printable.Quote(name), of)
 		}
 		if strings.Contains(value, "\x00") {
-			return fmt.Errorf("%s has a NUL character in the value of %s", of, printable.Quote(name))
+			return fmt.Errorf("there is a NUL character in the value of %s, which stands in %s", printable.Quote(name), of)
 		}
 		all[envKey(name, windows)] = variable{name, value}
 		return nil

@@ -66,8 +66,8 @@ func TestMergeEnviron(t *testing.T) {
 			want: "PATH=3 PLUGIN_DATA=/d PLUGIN_ROOT=/r"},
 		{name: "values may hold anything else", base: []string{"A=b=c", "E="}, plan: vars{"N": "line\nline"}, want: "A=b=c E= N=line\nline PLUGIN_DATA=/d PLUGIN_ROOT=/r"},
 		{name: "an entry without a value", base: []string{"SECRET"}, err: "not NAME=value"},
-		{name: "a base entry without a name", base: []string{"=SECRET"}, err: "base environment has the variable name"},
-		{name: "a name with =", creds: vars{"A=B": "SECRET"}, err: `credentials has the variable name "A=B"`},
+		{name: "a base entry without a name", base: []string{"=SECRET"}, err: `variable of the name "", which stands in the base environment`},
+		{name: "a name with =", creds: vars{"A=B": "SECRET"}, err: `variable of the name "A=B", which stands in the credentials`},
 		{name: "a name with NUL", creds: vars{"A\x00": "SECRET"}, err: `"A\x00"`},
 		{name: "a value with NUL", creds: vars{"A": "SECRET\x00"}, err: `NUL character in the value of "A"`},
 	} {

@@ -46,17 +46,17 @@ const (
 // origin and to those that the host authorizes, only the first gets headers and
 // credentials, and what comes back is bounded.
 type guard struct {
-	own                 origin
-	ownURL              *url.URL // the server is configured with; nil is none
-	legacy              bool     // the transport is sse
-	oauth               bool     // the SDK has a handler for 401 and 403
-	fixed               http.Header
-	allowed             func(origin string) bool // nil refuses
-	egress              *Egress
-	proxied             bool
-	limits              Limits
-	overBody, overEvent error // of what breaks them
-	log                 *slog.Logger
+	own                             origin
+	ownURL                          *url.URL // the server is configured with; nil is none
+	legacy                          bool     // the transport is sse
+	oauth                           bool     // the SDK has a handler for 401 and 403
+	fixed                           http.Header
+	allowed                         func(origin string) bool // nil refuses
+	egress                          *Egress
+	proxied                         bool
+	limits                          Limits
+	overBody, overEvent, overValues error // of what breaks them
+	log                             *slog.Logger
 
 	base  *http.Transport
 	conns connections
@@ -96,6 +96,7 @@ func newGuard(own origin, opts *Options) *guard {
 		g.log = slog.New(slog.DiscardHandler)
 	}
 	g.overBody = exceeded("the server's response has more than %d bytes", g.limits.Body)
+	g.overValues = exceeded("a message of the server has more than %d values", g.limits.Values)
 	g.overEvent = exceeded("an event of the server has more than %d bytes", g.limits.Event)
 	burst := int(min(g.limits.Rate, math.MaxInt32))
 	g.pace = rate.NewLimiter(rate.Limit(g.limits.Rate), burst)
@@ -506,7 +507,7 @@ func (x *exchange) wrap(resp *http.Response) error {
 	}
 	body := &guardedBody{wire: resp.Body, release: x.release}
 	if events {
-		r = &eventReader{r: r, max: g.limits.Event, over: g.overEvent}
+		r = &eventReader{r: r, ctx: x.out.Context(), max: g.limits.Event, over: g.overEvent, maxValues: g.limits.Values, overValues: g.overValues}
 		body.fail = x.streamBroke
 		if g.legacy {
 			body.ended = func() { g.once.Do(func() { close(g.lost) }) }
@@ -545,6 +546,9 @@ func (x *exchange) buffer(resp *http.Response) error {
 			return err
 		}
 		return &remoteError{kind: ErrServer, text: "the server's response broke off: " + printable.Escape(err.Error()), cause: err}
+	}
+	if tooManyValues(body, x.g.limits.Values) {
+		return x.g.overValues
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil

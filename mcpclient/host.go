@@ -34,14 +34,19 @@ type HostOptions struct {
 	Pins *Pins
 	// Retry says how servers that failed are tried again.
 	Retry Retry
-	// OnCall hears of each call after it ended, on the caller's goroutine. It
-	// is called concurrently.
+	// OnCall hears of each call of a tool that [Host.Call] or [View.Call] made,
+	// after it ended, on the caller's goroutine. It is called concurrently. A
+	// panic in it is logged and dropped.
 	OnCall func(CallRecord)
 }
 
 // Host runs the servers of many plugins and gives their tools as one list. A
 // server that is broken, slow or hostile costs its own tools only. It is safe
 // for concurrent use and has to be closed.
+//
+// Exposed names have the plugin's name in them and not the instance. Of two
+// instances of one plugin only the tools of that one are exposed which was added
+// first; a host that runs several, for tenants say, has a Host for each.
 type Host struct {
 	opts   HostOptions
 	dialer *dialer
@@ -113,7 +118,7 @@ func (h *Host) Add(instance plugin.Instance, p *plugin.Plugin) error {
 	}
 	h.rebuild()
 	for _, s := range in.servers {
-		h.tell(s.state())
+		s.tell()
 		if !h.opts.Lazy && s.conf.Status() == plugin.ServerEnabled {
 			s.background()
 		}
@@ -277,16 +282,8 @@ func (h *Host) Refresh(ctx context.Context) error {
 		}
 		wg.Go(func() {
 			s.forgive()
-			f, sess, _ := s.board(false)
-			switch {
-			case sess != nil:
+			if sess, flew, err := s.reach(ctx); err == nil && !flew {
 				_ = s.listNow(ctx, sess)
-			case f != nil:
-				select {
-				case <-f.done:
-				case <-ctx.Done():
-				}
-				s.leave(f)
 			}
 		})
 	}
@@ -298,21 +295,32 @@ func (h *Host) Refresh(ctx context.Context) error {
 // were added, servers in that of mcp.json.
 func (h *Host) Servers() []ServerState {
 	list := h.servers()
-	t := h.table.Load()
 	out := make([]ServerState, len(list))
 	for i, s := range list {
-		out[i] = s.state()
-		out[i].Dropped = append(out[i].Dropped, t.dropped[s.id]...)
+		out[i] = h.shown(s.state())
 	}
 	return out
 }
 
+// shown completes a server's state by what became of its tools in the one list.
+func (h *Host) shown(s ServerState) ServerState {
+	dropped := h.table.Load().dropped[s.ID]
+	if s.Tools > 0 {
+		s.Tools = max(0, s.Tools-len(dropped))
+	}
+	s.Dropped = append(slices.Clip(s.Dropped), dropped...)
+	return s
+}
+
 // Session returns the session with one server, connecting where there is none,
 // for its prompts, resources and whatever else it offers. The host closes it.
+// Calls of tools that are made there are the server's own affair: neither
+// [HostOptions].Pins nor [HostOptions].OnCall nor output schemas apply. It fails
+// with [ErrNoServer] and as [Host.Call] does where that cannot connect.
 func (h *Host) Session(ctx context.Context, id ServerID) (*Session, error) {
 	s := h.server(id)
 	if s == nil {
-		return nil, ErrNoServer
+		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(id.Server))
 	}
 	return s.acquire(ctx)
 }
@@ -368,6 +376,7 @@ func cloneTool(t Tool) Tool {
 func (h *Host) rebuild() {
 	h.rebuilding.Lock()
 	defer h.rebuilding.Unlock()
+	old := h.table.Load()
 	t := &table{routes: map[string]route{}, dropped: map[ServerID][]Dropped{}}
 	for _, s := range h.servers() {
 		for _, tool := range s.tools() {
@@ -380,6 +389,9 @@ func (h *Host) rebuild() {
 				var l toolList
 				l.drop(tool.Local, reason)
 				t.dropped[s.id] = append(t.dropped[s.id], l.dropped...)
+				if slices.Contains(old.dropped[s.id], l.dropped[0]) {
+					continue // it was logged before
+				}
 				h.log(slog.LevelWarn, "a tool of an MCP server is left out", s.id,
 					slog.String("tool", l.dropped[0].Local), slog.String("reason", reason))
 				continue
@@ -395,7 +407,7 @@ func (h *Host) rebuild() {
 	for _, tool := range t.held {
 		delete(t.routes, tool.Name)
 	}
-	old := h.table.Swap(t)
+	h.table.Store(t)
 	if !sameTools(old.tools, t.tools) || !sameTools(old.held, t.held) {
 		h.tellTools()
 	}
@@ -421,9 +433,9 @@ func sameTools(a, b []Tool) bool {
 type CallRecord struct {
 	Tool     string // the exposed name
 	Server   ServerID
-	Local    string // the server's own name, any text
-	Duration time.Duration
-	Bytes    int // of the result, roughly
+	Local    string        // the server's own name, any text
+	Duration time.Duration // with connecting, where that was needed
+	Bytes    int           // of the result as JSON, roughly
 	Outcome  Outcome
 	Err      error // nil unless the call has no result
 }
@@ -468,19 +480,30 @@ var ErrUnknownTool = errors.New("mcpclient: no such tool")
 func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	r, ok := h.table.Load().routes[name]
 	if !ok {
-		return nil, errors.Join(ErrNotSent, fmt.Errorf("%w: %s", ErrUnknownTool, printable.Quote(name)))
+		return nil, unknownTool(name)
 	}
+	return h.call(ctx, r, arguments, opts)
+}
+
+func unknownTool(name string) error {
+	return notSent(fmt.Errorf("%w: %s", ErrUnknownTool, printable.Quote(name)))
+}
+
+func (h *Host) call(ctx context.Context, r route, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	began := time.Now()
-	res, err := r.call(ctx, arguments, opts)
+	res, err := h.deliver(ctx, r, arguments, opts)
 	if h.opts.OnCall != nil || h.opts.Logger.Enabled(ctx, slog.LevelDebug) {
 		h.record(ctx, r, res, err, time.Since(began))
 	}
 	return res, err
 }
 
-func (r route) call(ctx context.Context, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
+func (h *Host) deliver(ctx context.Context, r route, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	sess, err := r.server.acquire(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if r, err = h.renew(r); err != nil {
 		return nil, err
 	}
 	res, err := sess.CallTool(ctx, r.tool.Local, arguments, opts)
@@ -491,6 +514,20 @@ func (r route) call(ctx context.Context, arguments json.RawMessage, opts CallOpt
 		return nil, err
 	}
 	return res, nil
+}
+
+// renew returns the route as it is once its server is there: one that was
+// connected to again may have come back with other tools, which Pins hold back.
+func (h *Host) renew(r route) (route, error) {
+	if r.server.has(r.tool) {
+		return r, nil
+	}
+	h.rebuild()
+	now, ok := h.table.Load().routes[r.tool.Name]
+	if !ok || now.server != r.server {
+		return r, unknownTool(r.tool.Name)
+	}
+	return now, nil
 }
 
 // checkOutput judges structured content by the output schema. A schema that
@@ -524,10 +561,20 @@ func (h *Host) record(ctx context.Context, r route, res *mcp.CallToolResult, err
 		rec.Outcome = OutcomeFailed
 	}
 	if h.opts.OnCall != nil {
-		h.opts.OnCall(rec)
+		h.observe(rec)
 	}
 	h.log(slog.LevelDebug, "called a tool of an MCP server", r.server.id, slog.String("tool", rec.Tool),
 		slog.Duration("took", took), slog.Int("bytes", rec.Bytes), slog.String("outcome", rec.Outcome.String()))
+}
+
+// observe tells the observer, whose panic must not cost the call its result.
+func (h *Host) observe(rec CallRecord) {
+	defer func() {
+		if recover() != nil {
+			h.log(slog.LevelError, "the host's OnCall panicked", rec.Server)
+		}
+	}()
+	h.opts.OnCall(rec)
 }
 
 func (h *Host) log(level slog.Level, msg string, id ServerID, attrs ...slog.Attr) {

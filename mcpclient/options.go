@@ -1,5 +1,7 @@
 package mcpclient
 
+//lint:file-ignore SA1019 roots, sampling and logging work in the protocol until they are removed from it
+
 import (
 	"context"
 	"crypto/tls"
@@ -64,7 +66,10 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s.
+	// server, default 30 s. What the host does meanwhile counts: Consent,
+	// Credentials and the OAuth handler have to ask a person within it, so give
+	// it some minutes where they do. A decision of Consent that comes later
+	// holds for the next try.
 	ConnectTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration
@@ -81,7 +86,10 @@ type Options struct {
 }
 
 // Handlers answer what servers ask of their client. Where one is nil, its
-// requests get the protocol's refusal and the capability is not announced.
+// requests get the protocol's refusal and the capability is not announced. They
+// are called concurrently. A server that gets an error is told it only where it
+// is a *jsonrpc.Error, and otherwise, as for a panic or a missing result, no
+// more than that the client failed to answer.
 type Handlers struct {
 	// Elicit asks the user something for a server.
 	Elicit func(ctx context.Context, id ServerID, req *mcp.ElicitParams) (*mcp.ElicitResult, error)
@@ -100,10 +108,12 @@ type Limits struct {
 	Line           int   // bytes of one line of a stdio server, default 8 MiB
 	Event          int   // bytes of one event of a remote server, default 8 MiB
 	Body           int64 // bytes of one response of a remote server after decompression, events apart, default 8 MiB
+	Values         int   // values of one message: objects, arrays and what is in them, default 100,000
 	Header         int64 // bytes of the headers of one response, default 64 KiB
 	Rate           int64 // bytes a second of one server, beyond a first burst of as many; reading waits, default 32 MiB
 	Stderr         int   // bytes kept of the end of a stdio server's stderr, default 8 KiB
 	Tools          int   // tools of one server, default 1,000
+	ToolBytes      int   // bytes of all tools of one server, their names, texts and schemas, default 4 MiB
 	Pages          int   // pages of one list, default 100
 	Name           int   // bytes of a tool's name, default 256
 	Description    int   // bytes of a description or title, default 16 KiB; a longer one is cut
@@ -127,10 +137,12 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Line, 8<<20)
 	set(&l.Event, 8<<20)
 	set64(&l.Body, 8<<20)
+	set(&l.Values, 100_000)
 	set64(&l.Header, 64<<10)
 	set64(&l.Rate, 32<<20)
 	set(&l.Stderr, 8<<10)
 	set(&l.Tools, 1000)
+	set(&l.ToolBytes, 4<<20)
 	set(&l.Pages, 100)
 	set(&l.Name, 256)
 	set(&l.Description, 16<<10)

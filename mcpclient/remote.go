@@ -56,7 +56,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 
 	g := newGuard(own, opts)
 	g.ownURL = u
-	g.log = g.log.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
+	g.log = g.log.With("mcp", id)
 	g.legacy = srv.Type() == plugin.TransportSSE
 	g.oauth = creds.OAuth != nil && !g.legacy
 	g.fixed = fixedHeaders(remote.Headers, creds.Headers)
@@ -74,6 +74,13 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	for _, values := range g.fixed {
 		for _, v := range values {
 			l.secrets.add(v)
+		}
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			if len(v) >= shortestPart {
+				l.secrets.add(v)
+			}
 		}
 	}
 	for _, f := range remoteFindings(srv) {

@@ -973,7 +973,10 @@ func TestOAuth(t *testing.T) {
 func TestExplain(t *testing.T) {
 	opts := remoteOptions()
 	opts.Egress = ServiceEgress()
-	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", packageHeaders), opts, Credentials{Headers: hostHeaders})
+	headers := hostHeaders.Clone()
+	headers.Set("X-Odd", `odd+val/ue="1`)
+	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", packageHeaders), opts,
+		Credentials{Headers: headers})
 	l.guard.session = "session-1234567890"
 	if l.explain(nil) != nil {
 		t.Error("nil has an explanation")
@@ -990,6 +993,11 @@ func TestExplain(t *testing.T) {
 	noSecrets(t, "an answer", echo.Error()+wire.Message+string(wire.Data))
 
 	_, _ = ask(t, l, "POST", "https://server.example/mcp?key=query-secret", "", map[string]string{"Authorization": "Bearer generated-token"})
+	for _, form := range []string{`odd+val/ue="1`, `odd%2Bval%2Fue%3D%221`, `odd+val/ue=\"1`, "query-secret"} {
+		if got := l.explain(fmt.Errorf("calling: %w", &jsonrpc.Error{Code: 1, Message: "no: " + form})); !strings.Contains(got.Error(), "[hidden]") || strings.Contains(got.Error(), "val") {
+			t.Errorf("%s shows as %v", form, got)
+		}
+	}
 	token := l.explain(fmt.Errorf("calling: %w", &jsonrpc.Error{Code: 1, Message: "generated-token is no good"}))
 	noSecrets(t, "an answer", token.Error())
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -176,15 +177,21 @@ type secrets struct{ values []string }
 const minSecret = 4
 
 // add takes a header's value, and of one that has a scheme in front also the
-// part behind it.
+// part behind it, in the forms that JSON and URLs give them as well.
 func (s *secrets) add(value string) {
 	parts := []string{value}
 	if _, rest, ok := strings.Cut(value, " "); ok {
 		parts = append(parts, strings.TrimSpace(rest))
 	}
 	for _, p := range parts {
-		if len(p) >= minSecret && !slices.Contains(s.values, p) {
-			s.values = append(s.values, p)
+		forms := []string{p, url.QueryEscape(p), url.PathEscape(p)}
+		if quoted, err := json.Marshal(p); err == nil {
+			forms = append(forms, string(quoted[1:len(quoted)-1]))
+		}
+		for _, f := range forms {
+			if len(p) >= minSecret && !slices.Contains(s.values, f) {
+				s.values = append(s.values, f)
+			}
 		}
 	}
 	// A value that contains another goes first, so that no part of it stays.

@@ -29,6 +29,7 @@ func ResultText(tool string, res *mcp.CallToolResult, limit int) string {
 	attrs := []modeltext.Attr{{Name: "tool", Value: tool}}
 	var b strings.Builder
 	if res != nil {
+		hasText := false
 		for i, c := range res.Content {
 			if b.Len() > limit {
 				break
@@ -36,10 +37,15 @@ func ResultText(tool string, res *mcp.CallToolResult, limit int) string {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
-			b.WriteString(head(contentText(c), limit+1))
+			text, plain := contentText(c)
+			hasText = hasText || plain
+			b.WriteString(head(text, limit+1))
 		}
-		if len(res.Content) == 0 && res.StructuredContent != nil {
+		if !hasText && res.StructuredContent != nil && b.Len() <= limit {
 			if text, err := json.Marshal(res.StructuredContent); err == nil {
+				if len(res.Content) > 0 {
+					b.WriteByte('\n')
+				}
 				b.Write(text)
 			}
 		}
@@ -57,24 +63,24 @@ func ResultText(tool string, res *mcp.CallToolResult, limit int) string {
 
 func head(s string, n int) string { return s[:min(n, len(s))] }
 
-// contentText says one part of a result in text.
-func contentText(c mcp.Content) string {
+// contentText says one part of a result in text, and whether it is text itself.
+func contentText(c mcp.Content) (text string, plain bool) {
 	switch c := c.(type) {
 	case *mcp.TextContent:
-		return c.Text
+		return c.Text, true
 	case *mcp.ImageContent:
-		return fmt.Sprintf("[image %s, %d bytes]", modeltext.Line(c.MIMEType), len(c.Data))
+		return fmt.Sprintf("[image %s, %d bytes]", modeltext.Line(c.MIMEType), len(c.Data)), false
 	case *mcp.AudioContent:
-		return fmt.Sprintf("[audio %s, %d bytes]", modeltext.Line(c.MIMEType), len(c.Data))
+		return fmt.Sprintf("[audio %s, %d bytes]", modeltext.Line(c.MIMEType), len(c.Data)), false
 	case *mcp.ResourceLink:
-		return fmt.Sprintf("[link to %s]", modeltext.Line(c.URI))
+		return fmt.Sprintf("[link to %s]", modeltext.Line(c.URI)), false
 	case *mcp.EmbeddedResource:
 		if r := c.Resource; r != nil {
 			if r.Text != "" {
-				return r.Text
+				return r.Text, true
 			}
-			return fmt.Sprintf("[resource %s %s, %d bytes]", modeltext.Line(r.URI), modeltext.Line(r.MIMEType), len(r.Blob))
+			return fmt.Sprintf("[resource %s %s, %d bytes]", modeltext.Line(r.URI), modeltext.Line(r.MIMEType), len(r.Blob)), false
 		}
 	}
-	return "[content of an unknown kind]"
+	return "[content of an unknown kind]", false
 }

@@ -20,6 +20,9 @@ func TestResultText(t *testing.T) { // [R11] [S11]
 		"nil":        {nil, "<tool_result tool=\"t\">\n</tool_result>"},
 		"error":      {&mcp.CallToolResult{IsError: true, Content: text("no").Content}, "<tool_result tool=\"t\" error=\"true\">\nno\n</tool_result>"},
 		"structured": {&mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}}, "<tool_result tool=\"t\">\n{\"a\":1}\n</tool_result>"},
+		"structured beside an image": {&mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png"}}, StructuredContent: map[string]any{"a": 1}},
+			"<tool_result tool=\"t\">\n[image image/png, 0 bytes]\n{\"a\":1}\n</tool_result>"},
+		"structured beside text": {&mcp.CallToolResult{Content: text("one").Content, StructuredContent: map[string]any{"a": 1}}, "<tool_result tool=\"t\">\none\n</tool_result>"},
 		"parts": {&mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "a"}, &mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 3)},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x:y", Text: "b"}}, &mcp.ResourceLink{URI: "z:\u202e1"}}},

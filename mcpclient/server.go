@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	StatusFailed                    // failed or gone; the next use tries again, after a while
 	StatusDisabled                  // the host's policy refuses it, until [Host.Refresh]
 	StatusUnsupported               // the host does not support its transport
+	StatusClosed                    // the host is closed, or does not have the server any more
 )
 
 // String returns the status as one lower-case word.
@@ -40,6 +42,8 @@ func (s Status) String() string {
 		return "failed"
 	case StatusDisabled:
 		return "disabled"
+	case StatusClosed:
+		return "closed"
 	}
 	return "unsupported"
 }
@@ -49,8 +53,8 @@ type ServerState struct {
 	ID     ServerID
 	Type   plugin.Transport
 	Status Status
-	// Err says why the server is failed or disabled, and for a connected one
-	// why its tools could not be listed; nil otherwise.
+	// Err says why the server is failed, disabled, unsupported or closed, and
+	// for a connected one why its tools could not be listed; nil otherwise.
 	Err     error
 	Since   time.Time  // of the status
 	Info    ServerInfo // of a connected server
@@ -116,6 +120,7 @@ type server struct {
 	err      error
 	since    time.Time
 	sess     *Session
+	last     *Session  // the one before, which may not be gone yet
 	born     time.Time // of sess
 	flight   *flight
 	failures int
@@ -123,6 +128,8 @@ type server struct {
 	list     *toolList // the last good one, nil before
 	stale    bool      // the server said that its tools changed
 	relists  bool      // a goroutine lists them
+	asked    int       // how often a list was asked for
+	answered int       // the newest of those that list is, or that failed
 }
 
 // A flight is one attempt to connect, which its callers share.
@@ -131,6 +138,7 @@ type flight struct {
 	cancel  context.CancelFunc
 	waiters int  // who would leave if their context ended
 	keep    bool // goes on when nobody waits
+	left    bool // everyone left, so it was ended
 	sess    *Session
 	err     error
 }
@@ -149,21 +157,31 @@ func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *ser
 
 // acquire returns the session, connecting where there is none.
 func (s *server) acquire(ctx context.Context) (*Session, error) {
-	f, sess, err := s.board(false)
-	if f == nil {
-		return sess, err
+	sess, _, err := s.reach(ctx)
+	return sess, err
+}
+
+// reach is acquire, and says whether it had to connect.
+func (s *server) reach(ctx context.Context) (sess *Session, flew bool, err error) {
+	for {
+		f, sess, err := s.board(false)
+		if f == nil {
+			return sess, false, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			s.leave(f)
+			return nil, false, notSent(context.Cause(ctx))
+		}
+		switch left := s.leave(f); {
+		case f.err == nil:
+			return f.sess, true, nil
+		case !left:
+			return nil, false, notSent(f.err)
+		}
+		// It was ended because all who waited before had left.
 	}
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-		s.leave(f)
-		return nil, errors.Join(ErrNotSent, context.Cause(ctx))
-	}
-	s.leave(f)
-	if f.err != nil {
-		return nil, errors.Join(ErrNotSent, f.err)
-	}
-	return f.sess, nil
 }
 
 // board returns the living session, or the flight to wait for, or why there
@@ -172,20 +190,15 @@ func (s *server) board(keep bool) (*flight, *Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, nil, errors.Join(ErrNotSent, ErrClosed)
+		return nil, nil, notSent(ErrClosed)
 	}
-	if s.sess != nil {
-		if s.sess.Err() == nil {
-			return nil, s.sess, nil
-		}
-		s.lost()
+	if s.lost(); s.sess != nil {
+		return nil, s.sess, nil
 	}
 	if s.flight == nil {
 		switch {
-		case s.status == StatusUnsupported, s.status == StatusDisabled:
-			return nil, nil, errors.Join(ErrNotSent, s.err)
-		case time.Now().Before(s.retryAt):
-			return nil, nil, errors.Join(ErrNotSent, s.err)
+		case s.status == StatusUnsupported, s.status == StatusDisabled, time.Now().Before(s.retryAt):
+			return nil, nil, notSent(s.err)
 		}
 		s.takeOff()
 	}
@@ -194,14 +207,22 @@ func (s *server) board(keep bool) (*flight, *Session, error) {
 	return s.flight, nil, nil
 }
 
-// leave ends the flight if it was for nobody else.
-func (s *server) leave(f *flight) {
+// leave ends the flight if it was for nobody else. It reports whether the
+// flight had been ended before for that reason.
+func (s *server) leave(f *flight) (left bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.waiters--
-	if f.waiters == 0 && !f.keep {
-		f.cancel()
+	left = f.left
+	select {
+	case <-f.done:
+	default:
+		if f.waiters == 0 && !f.keep {
+			f.left = true
+			f.cancel()
+		}
 	}
+	return left
 }
 
 // takeOff begins to connect. It is called with the lock held.
@@ -209,9 +230,19 @@ func (s *server) takeOff() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	s.flight = f
+	s.stale = false
 	s.turn(StatusConnecting, nil)
+	s.host.tell(s.stateLocked())
+	last := s.last
 	s.work.Go(func() {
 		defer cancel()
+		if last != nil && s.conf.Type() == plugin.TransportStdio {
+			// Two processes of one server may not get on with each other.
+			select {
+			case <-last.shutDone:
+			case <-ctx.Done():
+			}
+		}
 		s.fly(ctx, f)
 	})
 }
@@ -244,6 +275,10 @@ func (s *server) fly(ctx context.Context, f *flight) {
 			s.list = list
 		}
 		s.turn(StatusConnected, listErr)
+		if s.stale && !s.relists { // it said so while they were listed
+			s.relists = true
+			s.work.Go(s.relist)
+		}
 	} else {
 		s.fail(err, ctx.Err() != nil)
 	}
@@ -258,19 +293,23 @@ func (s *server) fly(ctx context.Context, f *flight) {
 	} else {
 		s.host.log(slog.LevelInfo, "connected to an MCP server", s.id,
 			slog.String("protocol", sess.Info().ProtocolVersion), slog.Duration("after", time.Since(began)))
-		s.reportList(list, listErr)
+		s.reportList(nil, list, listErr)
 	}
 	s.host.rebuild()
-	s.host.tell(s.state())
+	s.tell()
 	close(f.done)
 }
 
-func (s *server) reportList(list *toolList, err error) {
+// reportList logs what is wrong with a list and was not with the one before.
+func (s *server) reportList(before, list *toolList, err error) {
 	if err != nil {
 		s.host.log(slog.LevelWarn, "the tools of an MCP server cannot be listed", s.id, slog.String("error", err.Error()))
 		return
 	}
 	for _, d := range list.dropped {
+		if before != nil && slices.Contains(before.dropped, d) {
+			continue
+		}
 		s.host.log(slog.LevelWarn, "a tool of an MCP server is left out", s.id, slog.String("tool", d.Local), slog.String("reason", d.Reason))
 	}
 }
@@ -278,10 +317,13 @@ func (s *server) reportList(list *toolList, err error) {
 // turn changes the status. It is called with the lock held.
 func (s *server) turn(status Status, err error) {
 	s.status, s.err, s.since = status, err, time.Now()
-	if status == StatusConnecting {
-		state := s.stateLocked()
-		s.host.tell(state)
-	}
+}
+
+// tell tells those who watch how the server is by now.
+func (s *server) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.host.tell(s.stateLocked())
 }
 
 // fail notes that there is no session. What the caller gave up is no failure
@@ -301,31 +343,34 @@ func (s *server) fail(err error, abandoned bool) {
 	}
 }
 
-// lost notes that the session has ended by itself. It is called with the lock
-// held.
+// lost looks whether the session has ended by itself, notes that, and has what
+// is left of it ended beside. It is called with the lock held.
 func (s *server) lost() {
-	if time.Since(s.born) >= s.host.opts.Retry.Stable {
-		s.failures = 0
-		s.retryAt = time.Time{}
-		s.turn(StatusFailed, s.sess.Err())
-	} else {
-		s.fail(s.sess.Err(), false)
-	}
-	s.sess = nil
-}
-
-// gone hears from a session that it ended by itself.
-func (s *server) gone(error) {
-	s.mu.Lock()
 	if s.sess == nil || s.sess.Err() == nil || s.closed {
-		s.mu.Unlock()
 		return
 	}
+	sess, err := s.sess, s.sess.Err()
+	s.sess, s.last = nil, sess
+	if time.Since(s.born) >= s.host.opts.Retry.Stable {
+		s.failures, s.retryAt = 0, time.Time{}
+		s.turn(StatusFailed, err)
+	} else {
+		s.fail(err, false)
+	}
+	s.host.tell(s.stateLocked())
+	s.work.Go(func() {
+		s.host.log(slog.LevelWarn, "an MCP server is gone", s.id, slog.String("error", err.Error()))
+		s.host.rebuild()
+		_ = sess.Close()
+	})
+}
+
+// gone hears from a session that it ended by itself. Who uses it may have
+// noticed that before.
+func (s *server) gone(error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.lost()
-	state := s.stateLocked()
-	s.mu.Unlock()
-	s.host.log(slog.LevelWarn, "an MCP server is gone", s.id, slog.String("error", errText(state.Err)))
-	s.host.tell(state)
 }
 
 // How often a server is listed again that keeps saying its tools changed.
@@ -372,23 +417,31 @@ func (s *server) relist() {
 	}
 }
 
-// listNow lists the tools of a session and puts them in place.
+// listNow lists the tools of a session and puts them in place, unless a list
+// that was asked for later is there already.
 func (s *server) listNow(ctx context.Context, sess *Session) error {
+	s.mu.Lock()
+	s.asked++
+	number := s.asked
+	s.mu.Unlock()
 	list, err := sess.listTools(ctx)
 	s.mu.Lock()
-	if s.sess != sess || s.closed {
+	if s.sess != sess || s.closed || number < s.answered || err != nil && ctx.Err() != nil {
 		s.mu.Unlock()
 		return err
 	}
+	s.answered = number
+	before, beforeErr := s.list, s.err
 	if err == nil {
 		s.list = list
 	}
 	s.err = err
-	state := s.stateLocked()
 	s.mu.Unlock()
-	s.reportList(list, err)
+	if err == nil || errText(err) != errText(beforeErr) {
+		s.reportList(before, list, err)
+	}
 	s.host.rebuild()
-	s.host.tell(state)
+	s.tell()
 	return err
 }
 
@@ -397,6 +450,7 @@ func (s *server) listNow(ctx context.Context, sess *Session) error {
 func (s *server) forgive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lost()
 	s.failures, s.retryAt = 0, time.Time{}
 	if s.status == StatusDisabled {
 		s.turn(StatusIdle, nil)
@@ -415,10 +469,11 @@ func (s *server) close() {
 	}
 	s.work.Wait()
 	s.mu.Lock()
-	sess = s.sess
-	s.mu.Unlock()
-	if sess != nil {
-		_ = sess.Close()
+	defer s.mu.Unlock()
+	s.sess = nil
+	if s.status != StatusClosed {
+		s.turn(StatusClosed, ErrClosed)
+		s.host.tell(s.stateLocked())
 	}
 }
 
@@ -434,7 +489,7 @@ func (s *server) stateLocked() ServerState {
 		st.Info = s.sess.Info()
 	}
 	if s.list != nil {
-		st.Tools = len(s.list.tools)
+		st.Tools = len(s.exposed())
 		st.Dropped = slices.Clone(s.list.dropped)
 	}
 	return st
@@ -444,6 +499,20 @@ func (s *server) stateLocked() ServerState {
 func (s *server) tools() []Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.exposed()
+}
+
+// has reports whether the tool is in the last list as it is here.
+func (s *server) has(t Tool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.exposed()
+	i, found := slices.BinarySearchFunc(list, t.Local, func(t Tool, local string) int { return strings.Compare(t.Local, local) })
+	return found && list[i].Digest == t.Digest
+}
+
+// exposed needs the lock.
+func (s *server) exposed() []Tool {
 	if s.list == nil || s.closed || s.status == StatusDisabled || s.status == StatusUnsupported {
 		return nil
 	}

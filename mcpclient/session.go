@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type Session struct {
 	link   link
 	cs     *mcp.ClientSession
 	info   ServerInfo
+	answer mcp.MethodHandler // of what the server asks
 
 	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc
@@ -97,9 +99,9 @@ func (s *Session) Explain(err error) error {
 func (s *Session) finish(err error) {
 	s.end.Do(func() {
 		s.endErr = err
+		close(s.ended) // before the calls end, which ask why
 		s.cancel(err)
 		s.abortCalls(err)
-		close(s.ended)
 	})
 }
 
@@ -120,10 +122,10 @@ func (s *Session) watch(gone func(error)) {
 	}
 	err = explain(s.link, err)
 	s.finish(err)
-	s.Close()
 	if gone != nil && !errors.Is(s.Err(), ErrClosed) {
 		gone(s.Err())
 	}
+	s.Close()
 }
 
 // Close ends the session and everything that belongs to it: calls in flight
@@ -168,6 +170,8 @@ const closeBound = 5 * time.Second
 // CallOptions are optional settings of one call. The zero value is ready.
 type CallOptions struct {
 	// Timeout bounds the call instead of [Options].CallTimeout, when positive.
+	// Connecting to a server that is not connected comes before, within
+	// [Options].ConnectTimeout.
 	Timeout time.Duration
 	// Progress gets what the server says of its progress, in order, on a
 	// goroutine of its own. While it is busy only the newest is kept. It is not
@@ -186,26 +190,54 @@ type Progress struct {
 // the server, so that making it again is safe.
 var ErrNotSent = errors.New("mcpclient: the call was not sent")
 
+// ErrArguments: the arguments of a call are not a JSON object. It is the
+// caller's fault, and the call is not sent.
+var ErrArguments = errors.New("mcpclient: the arguments are not a JSON object")
+
+func isObject(text json.RawMessage) bool {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	return len(text) > 0 && text[0] == '{' && json.Valid(text)
+}
+
+// notSent marks the error of a call as an [ErrNotSent].
+func notSent(err error) error {
+	if errors.Is(err, ErrNotSent) {
+		return err
+	}
+	return &notSentError{err}
+}
+
+type notSentError struct{ err error }
+
+func (e *notSentError) Error() string   { return e.err.Error() + " (nothing was sent)" }
+func (e *notSentError) Unwrap() []error { return []error{ErrNotSent, e.err} }
+
 // CallTool calls a tool by the server's own name for it. Arguments are a JSON
 // object, or nothing. An error of the tool is a result with IsError; the error
 // that is returned says that there is no result: it wraps [ErrServer],
-// [ErrLimit], [ErrClosed] or the error of a context, with [ErrNotSent] where
-// that is certain, and a *jsonrpc.Error where the server answered with one.
+// [ErrLimit], [ErrClosed], [ErrArguments] or the error of a context, with
+// [ErrNotSent] where that is certain, and a *jsonrpc.Error where the server answered with one.
 // Nothing is ever sent twice.
 func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	if err := s.Err(); err != nil {
-		return nil, errors.Join(ErrNotSent, err)
+		return nil, notSent(err)
 	}
 	timeout := s.wait
 	if opts.Timeout > 0 {
 		timeout = opts.Timeout
 	}
-	call := s.begin(ctx, timeout)
-	defer call.end()
+	if ctx.Err() != nil {
+		return nil, notSent(context.Cause(ctx))
+	}
 	params := &mcp.CallToolParams{Name: tool}
 	if len(arguments) > 0 {
+		if !isObject(arguments) {
+			return nil, notSent(ErrArguments)
+		}
 		params.Arguments = arguments
 	}
+	call := s.begin(ctx, timeout)
+	defer call.end()
 	if opts.Progress != nil {
 		token, done := s.progress.add(opts.Progress)
 		defer done()
@@ -224,7 +256,7 @@ func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	return res, nil
 }
 
-var errCallTimeout = fmt.Errorf("the server did not answer in time: %w", context.DeadlineExceeded)
+var errCallTimeout error = &timeoutError{"it did not answer in time"}
 
 // callError says why a call has no result: the caller's own context first, then
 // what ended the session or the call, then what the SDK says.
@@ -241,7 +273,7 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 	}
 	err = explain(s.link, aborted(call, err))
 	if isUnsent(err) {
-		return errors.Join(ErrNotSent, err)
+		return notSent(err)
 	}
 	return err
 }
@@ -270,7 +302,7 @@ func explain(l link, err error) error {
 	err = l.explain(err)
 	for _, known := range []error{ErrServer, ErrLimit, ErrNotAllowed, ErrClosed} {
 		if errors.Is(err, known) {
-			return err
+			return short(err)
 		}
 	}
 	var wire *jsonrpc.Error
@@ -280,64 +312,23 @@ func explain(l link, err error) error {
 	return &serverError{err}
 }
 
+// short drops the way that an error of ours took through the SDK from its text.
+func short(err error) error {
+	if text := err.Error(); strings.Index(text, ownText) > 0 {
+		return &explained{text[strings.Index(text, ownText):], []error{err}}
+	}
+	return err
+}
+
+// ownText is what the text of each error of this package begins with.
+const ownText = "mcpclient: "
+
 // serverError is an error of the SDK or the system that nothing more is known
 // of. Its text may hold the server's, so it is shown briefly.
 type serverError struct{ err error }
 
 func (e *serverError) Error() string   { return ErrServer.Error() + ": " + brief(e.err.Error()) }
 func (e *serverError) Unwrap() []error { return []error{ErrServer, e.err} }
-
-// resultSize measures a result as JSON, roughly, and stops soon after the
-// limit is passed.
-func resultSize(res *mcp.CallToolResult, limit int) int {
-	n := 0
-	for _, c := range res.Content {
-		if n > limit {
-			return n
-		}
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			n += len(c.Text)
-		case *mcp.ImageContent:
-			n += len(c.Data)/3*4 + len(c.MIMEType)
-		case *mcp.AudioContent:
-			n += len(c.Data)/3*4 + len(c.MIMEType)
-		case *mcp.ResourceLink:
-			n += len(c.URI) + len(c.Name) + len(c.Title) + len(c.Description) + len(c.MIMEType)
-		case *mcp.EmbeddedResource:
-			if r := c.Resource; r != nil {
-				n += len(r.URI) + len(r.Text) + len(r.Blob)/3*4 + len(r.MIMEType)
-			}
-		}
-		n += 32
-	}
-	n = jsonSize(res.StructuredContent, n, limit)
-	return jsonSize(map[string]any(res.Meta), n, limit)
-}
-
-func jsonSize(v any, n, limit int) int {
-	if n > limit {
-		return n
-	}
-	switch v := v.(type) {
-	case nil:
-	case string:
-		n += len(v) + 2
-	case json.RawMessage:
-		n += len(v)
-	case []any:
-		for _, c := range v {
-			n = jsonSize(c, n+1, limit)
-		}
-	case map[string]any:
-		for k, c := range v {
-			n = jsonSize(c, n+len(k)+4, limit)
-		}
-	default:
-		n += 8
-	}
-	return n
-}
 
 // progressRoutes lead a server's progress to the call that it belongs to.
 type progressRoutes struct {

@@ -64,12 +64,15 @@ func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options
 func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents) (*plugin.LaunchPlan, error) {
 	dataDir, err := plugin.DataDir(opts.DataRoot, id.Instance)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+		if errors.Is(err, plugin.ErrInstance) {
+			return nil, err // which is the host's
+		}
+		return nil, unplanned(err)
 	}
 	plan, err := p.LaunchPlan(id.Server, dataDir)
 	for range planAttempts {
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrServer, err)
+			return nil, unplanned(err)
 		}
 		digest := plan.Digest()
 		err = asked.ask(ctx, opts.Consent, ConsentRequest{
@@ -82,16 +85,22 @@ func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Opt
 			return nil, err
 		}
 		if err := ensureDataDir(opts.DataRoot, id.Instance, plan.Dir); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrServer, err)
+			return nil, unplanned(err)
 		}
 		if plan, err = p.LaunchPlan(id.Server, dataDir); err == nil && plan.Digest() == digest {
 			return plan, nil
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+		return nil, unplanned(err)
 	}
 	return nil, fmt.Errorf("%w: what would be started changed each time that the host had allowed it", ErrServer)
+}
+
+// unplanned is an [ErrServer] for an error of package plugin, which begins as
+// ours do.
+func unplanned(err error) error {
+	return &explained{ErrServer.Error() + ": " + strings.TrimPrefix(err.Error(), "plugin: "), []error{ErrServer, err}}
 }
 
 // launch calls a launcher that may not keep to its context. A process that
@@ -182,5 +191,5 @@ func stdioLogger(l *slog.Logger, id ServerID) *slog.Logger {
 	if l == nil {
 		return nil
 	}
-	return l.With("plugin", printable.Escape(id.Plugin), "server", printable.Escape(id.Server))
+	return l.With("mcp", id)
 }

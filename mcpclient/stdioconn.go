@@ -69,6 +69,8 @@ type stdioConn struct {
 	stdin deadlineWriter
 	stall time.Duration // how long a write may not get on
 	pace  func(n int)
+	// values is how many a message may have.
+	values int
 
 	connected atomic.Bool
 	closeOnce sync.Once
@@ -94,6 +96,7 @@ func newStdioConn(l *stdioLink, stdin deadlineWriter, opts *Options) *stdioConn 
 		stdin:   stdin,
 		stall:   opts.CallTimeout,
 		pace:    l.pace(opts.Limits.Rate),
+		values:  opts.Limits.Values,
 		closed:  make(chan struct{}),
 		notes:   rate.NewLimiter(notifyRate, notifyBurst),
 		writing: make(chan struct{}, 1),
@@ -188,6 +191,11 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
+		}
+		if (line[0] == '{' || line[0] == '[') && tooManyValues(line, c.values) {
+			err := fmt.Errorf("%w: a message of more than %d values", ErrLimit, c.values)
+			c.link.fail(err)
+			return nil, err
 		}
 		msg, rest, err := decodeLine(line)
 		if err != nil {

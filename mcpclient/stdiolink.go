@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
@@ -199,8 +200,25 @@ func (l *stdioLink) explain(err error) error {
 	if reason := l.reason(); reason != nil {
 		return withReason(err, reason)
 	}
+	err = l.masked(err)
 	if said := l.said(); said != "" && !l.conn.heard.Load() {
 		return fmt.Errorf("%w; the server has not sent a message yet%s", err, said)
+	}
+	return err
+}
+
+// masked takes what the host injected out of what the server answered.
+func (l *stdioLink) masked(err error) error {
+	wire := (*jsonrpc.Error)(nil)
+	if errors.As(err, &wire) {
+		message, data := l.mask.text(wire.Message), l.mask.text(string(wire.Data))
+		if message != wire.Message || data != string(wire.Data) {
+			return &jsonrpc.Error{Code: wire.Code, Message: message, Data: []byte(data)}
+		}
+		return err
+	}
+	if text := err.Error(); l.mask.text(text) != text {
+		return &explained{l.mask.text(text), []error{err}}
 	}
 	return err
 }

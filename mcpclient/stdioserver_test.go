@@ -97,6 +97,9 @@ func (s *testServer) run() {
 	case "quiet noise":
 		s.send("Usage: server [\x1b[1moptions\x1b[0m] %s", os.Getenv("API_TOKEN"))
 		io.Copy(io.Discard, os.Stdin)
+	case "long line":
+		s.send(`{"jsonrpc":"2.0","id":1,"result":{"x":"%s"}}`, strings.Repeat("x", 2000))
+		io.Copy(io.Discard, os.Stdin)
 	case "huge line":
 		s.out.WriteString(`{"jsonrpc":"2.0","id":1,"result":{"x":"`)
 		for {
@@ -180,6 +183,8 @@ func (s *testServer) call(id json.RawMessage, tool string, args map[string]any) 
 		s.answer(id, strconv.Itoa(len(text)))
 	case "report":
 		s.answer(id, selfReport())
+	case "refuse":
+		s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the key %s is not valid","data":{"key":%q}}}`, id, os.Getenv("API_TOKEN"), os.Getenv("API_TOKEN"))
 	case "slow":
 		time.Sleep(300 * time.Millisecond)
 		s.answer(id, "done")

@@ -69,6 +69,9 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, []Dropped, error) {
 	return list.tools, list.dropped, nil
 }
 
+// maxCursor bounds what a server gives to ask for the next page with.
+const maxCursor = 16 << 10
+
 func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 	}
 	seen := map[string]bool{}
 	names := map[string]bool{}
-	total := 0
+	total, size := 0, 0
 	cursor := ""
 	for page := 0; ; page++ {
 		if page == s.limits.Pages {
@@ -103,17 +106,26 @@ func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 				list.drop(t.Name, "another tool of the server has this name")
 				continue
 			}
-			names[t.Name] = true
+			if len(t.Name) <= s.limits.Name { // or it is dropped, and not kept here
+				names[t.Name] = true
+			}
 			tool, err := makeTool(t, s.limits)
 			if err != nil {
 				list.drop(t.Name, err.Error())
 				continue
+			}
+			size += len(tool.Local) + len(tool.Title) + len(tool.Description) + len(tool.InputSchema) + len(tool.OutputSchema)
+			if size > s.limits.ToolBytes {
+				return nil, fmt.Errorf("%w: tools of more than %d bytes together", ErrLimit, s.limits.ToolBytes)
 			}
 			tool.Server = s.id
 			list.tools = append(list.tools, tool)
 		}
 		if cursor = res.NextCursor; cursor == "" {
 			break
+		}
+		if len(cursor) > maxCursor {
+			return nil, fmt.Errorf("%w: a cursor of more than %d bytes", ErrLimit, maxCursor)
 		}
 		if seen[cursor] {
 			return nil, fmt.Errorf("%w: its list of tools leads back to a page that it gave before", ErrServer)

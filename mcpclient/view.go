@@ -3,12 +3,8 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/plugberth/plugberth/internal/printable"
 )
 
 // View is a part of a host for one run: the servers that were chosen for it,
@@ -49,16 +45,18 @@ func (v *View) Tools() []Tool {
 // [ErrClosed].
 func (v *View) Call(ctx context.Context, name string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	if v.ctx.Err() != nil {
-		return nil, errors.Join(ErrNotSent, ErrClosed)
+		return nil, notSent(ErrClosed)
 	}
-	if r, ok := v.host.table.Load().routes[name]; !ok || !v.sees(r.server.id) {
-		return nil, errors.Join(ErrNotSent, fmt.Errorf("%w: %s", ErrUnknownTool, printable.Quote(name)))
+	r, ok := v.host.table.Load().routes[name]
+	if !ok || !v.sees(r.server.id) {
+		return nil, unknownTool(name)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(v.ctx, func() { cancel(ErrClosed) })
 	defer stop()
-	return v.host.Call(ctx, name, arguments, opts)
+	// Not by its name again, under which there may be another server's by now.
+	return v.host.call(ctx, r, arguments, opts)
 }
 
 // Close ends the view's calls in flight and its use. The host's sessions live

@@ -47,7 +47,9 @@ func (h *Host) Watch(ctx context.Context) <-chan Event {
 	list := h.serversLocked()
 	h.mu.Unlock()
 	for _, s := range list {
-		w.server(s.state())
+		s.mu.Lock() // so that no older state comes after a newer one
+		w.server(h.shown(s.stateLocked()))
+		s.mu.Unlock()
 	}
 	w.changed()
 	go func() {
@@ -85,11 +87,8 @@ func (w *watcher) stop() { w.once.Do(func() { close(w.done) }) }
 
 func (w *watcher) server(s ServerState) {
 	w.mu.Lock()
-	if old, waiting := w.states[s.ID]; !waiting {
+	if _, waiting := w.states[s.ID]; !waiting {
 		w.order = append(w.order, s.ID)
-	} else if old.Since.After(s.Since) {
-		w.mu.Unlock()
-		return
 	}
 	w.states[s.ID] = s
 	w.mu.Unlock()
@@ -128,7 +127,9 @@ func (w *watcher) next() (Event, bool) {
 	return Event{}, false
 }
 
+// tell is called with the server's lock held, which keeps its states in order.
 func (h *Host) tell(s ServerState) {
+	s = h.shown(s)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {

@@ -6,22 +6,17 @@ import (
 	"time"
 )
 
-// body bounds the size of a request's body and the time to receive it.
+// body bounds the size of a request's body. The time to receive it is bounded
+// by a deadline that was set when the request came in and ends with the body.
 type body struct {
 	reader  io.ReadCloser
 	control *http.ResponseController
-	wait    time.Duration
-	started bool
 }
 
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	if b.reader == nil {
 		return 0, http.ErrBodyReadAfterClose
-	}
-	if !b.started {
-		b.started = true
-		b.control.SetReadDeadline(time.Now().Add(b.wait)) // best effort
 	}
 	n, err := b.reader.Read(p)
 	if err != nil && b.control != nil {

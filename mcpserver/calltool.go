@@ -51,6 +51,9 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	if err := tool.input.Validate(c.value); err != nil {
 		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
 	}
+	if err := tool.input.CheckNames(c.arguments(), c.value); err != nil {
+		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
+	}
 	if refused := e.begin(c, true); refused != nil {
 		return e.answer(c, *refused, nil, ""), nil
 	}

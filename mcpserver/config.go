@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // DefaultServerName is what the server is called in a configuration.
@@ -18,8 +19,9 @@ const (
 	EnvToken = "PLUGBERTH_MCP_TOKEN"
 )
 
-// ErrURL: the URL for a configuration is no absolute http or https URL, or
-// holds user information.
+// ErrURL: the URL for a configuration is no absolute http or https URL, holds
+// user information, or has "${" in it, which the agent's program would take for
+// the name of a variable, such as the token's.
 var ErrURL = errors.New("mcpserver: not a URL that an agent can connect to")
 
 // Config returns the JSON document that programs of agents read to find MCP
@@ -47,7 +49,7 @@ func ConfigFromEnvironment(endpoint string) ([]byte, error) {
 
 func config(endpoint, authorization string) ([]byte, error) {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(endpoint, "${") {
 		return nil, ErrURL
 	}
 	type server struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plugberth/plugberth/channel"
 	"github.com/plugberth/plugberth/internal/printable"
 )
 
@@ -43,10 +44,11 @@ func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
 			if err := e.initialized(req.GetSession().(*mcp.ServerSession)); err != nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the session cannot be opened"}
 			}
+			return e.shielded(ctx, e.marshalable(next), method, req)
+		case "ping", "logging/setLevel":
 			return e.shielded(ctx, next, method, req)
-		case "ping", "server/discover", "logging/setLevel",
-			"prompts/list", "resources/list", "resources/templates/list":
-			return e.shielded(ctx, next, method, req)
+		case "server/discover", "prompts/list", "resources/list", "resources/templates/list":
+			return e.shielded(ctx, e.marshalable(next), method, req)
 		case "subscriptions/listen":
 			return e.listen(ctx, next, method, req)
 		}
@@ -68,6 +70,26 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 	return next(context.WithValue(ctx, runKey{}, e.run()), method, req)
 }
 
+// marshalable is next for what tells of things that the host described: they
+// can hold values with methods, and a panic in one would end the process if the
+// SDK were the first to marshal it.
+func (e *endpoint) marshalable(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := res.(*mcp.ListToolsResult); ok && onlySentinel(list.Tools) {
+			return res, nil
+		}
+		if _, problem := measure(res); problem != "" {
+			e.log.Error("a description cannot be sent", "method", method, "detail", problem)
+			return nil, internalError()
+		}
+		return res, nil
+	}
+}
+
 func internalError() error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 }
@@ -75,7 +97,7 @@ func internalError() error {
 // listTools lists one tool set, whole, and beside it what the host added to the
 // SDK's server.
 func (e *endpoint) listTools(ctx context.Context, next mcp.MethodHandler, req mcp.Request) (mcp.Result, error) {
-	list, sdk, err := e.sdkTools(ctx, next, req.(*mcp.ListToolsRequest))
+	list, sdk, err := e.sdkTools(ctx, e.marshalable(next), req.(*mcp.ListToolsRequest))
 	if err != nil {
 		return nil, err
 	}
@@ -348,30 +370,46 @@ func (c *call) await(next mcp.MethodHandler, method string, req mcp.Request) ans
 func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 	defer c.e.returned(c)
 	defer close(c.done)
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			detail := panicText(v)
-			c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
-			c.answer = answer{outcome: OutcomePanic, detail: detail}
+		if returned {
+			return
 		}
+		detail := panicText(recover())
+		c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+		c.answer = answer{outcome: OutcomePanic, detail: detail}
 	}()
 	a := &c.answer
 	switch {
 	case c.plugin != nil:
 		c.invoke(a)
-		return
 	case c.tool == nil:
 		if a.sdk, a.err = next(c, method, req); a.err == nil {
 			a.size, a.problem = measure(a.sdk)
 		}
+	default:
+		a.result, a.err = c.tool.handler(c, Call{
+			Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
+		})
+		if a.err == nil {
+			a.out, a.size, a.problem = checkResult(a.result, c.tool.checkOutput())
+		}
+	}
+	probe(a.err)
+	returned = true
+}
+
+// probe calls the methods of a handler's error that are called later, here
+// where a panic is the handler's: in that of a nil pointer, for example.
+func probe(err error) {
+	if err == nil {
 		return
 	}
-	a.result, a.err = c.tool.handler(c, Call{
-		Tool: c.name, Arguments: c.arguments(), value: c.value.(map[string]any), state: c,
-	})
-	if a.err == nil {
-		a.out, a.size, a.problem = checkResult(a.result, c.tool.checkOutput())
-	}
+	_ = err.Error()
+	_ = errors.Is(err, channel.ErrBlocked)
+	_ = errors.As(err, new(*jsonrpc.Error))
+	_ = errors.As(err, new(*channel.BlockedError))
+	channel.AgentText(err)
 }
 
 // judge takes the error of a handler whose context has ended for what it is.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -145,6 +146,9 @@ func (ev *events) append(id string, data []byte) {
 }
 
 func (ev *events) after(id string, index int) ([][]byte, error) {
+	if index > math.MaxInt/2 { // of no event that was ever sent, and near to where numbers end
+		return nil, mcp.ErrEventsPurged
+	}
 	ev.mu.Lock()
 	defer ev.mu.Unlock()
 	if id == "" {

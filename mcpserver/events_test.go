@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -116,6 +117,20 @@ func TestEvents(t *testing.T) {
 		after(t, ev, "", 4+maxStanding-1, "299")
 		ev.append("", []byte("new"))
 		after(t, ev, "", 4+maxStanding, "new")
+	})
+	t.Run("numbers that no event had", func(t *testing.T) {
+		ev := &events{limit: 1 << 20}
+		for range 3 * maxStanding {
+			ev.append("", []byte("x"))
+		}
+		for _, index := range []int{math.MaxInt, 0, math.MaxInt - 1, math.MaxInt / 2, 5, -1, math.MaxInt, -1} {
+			if _, err := ev.after("", index); (err != nil) != (index > math.MaxInt/2) {
+				t.Errorf("%d: %v", index, err)
+			}
+			for range maxStanding {
+				ev.append("", []byte("y"))
+			}
+		}
 	})
 	t.Run("standing stream begun anew", func(t *testing.T) {
 		ev := &events{limit: 1 << 20}

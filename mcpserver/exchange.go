@@ -55,13 +55,13 @@ func (ex *exchange) Value(key any) any {
 	return ex.Context.Value(key)
 }
 
-func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request) *exchange {
+func newExchange(e *endpoint, w http.ResponseWriter, req *http.Request, control *http.ResponseController) *exchange {
 	ex := &exchange{
 		e:       e,
 		post:    req.Method == http.MethodPost,
 		session: req.Header.Get(sessionHeader),
 		w:       w,
-		control: http.NewResponseController(w),
+		control: control,
 	}
 	ex.Context, ex.cancel = context.WithCancel(req.Context())
 	// The user keeps sessions apart a second time, should the SDK's handlers

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,22 @@ func TestHandlerFails(t *testing.T) {
 		}, mcpserver.OutcomePanic, "failed on the host's side", "index out of range [0] with length 0"},
 		{"panic with nil", func(context.Context, mcpserver.Call) (mcpserver.Result, error) { panic(nil) },
 			mcpserver.OutcomePanic, "failed on the host's side", "panic called with nil"},
+		{"panic with an error that panics", func(context.Context, mcpserver.Call) (mcpserver.Result, error) { panic(runtimeBomb{}) },
+			mcpserver.OutcomePanic, "failed on the host's side", "a value of type mcpserver_test.runtimeBomb"},
+		{"goroutine ended", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			runtime.Goexit()
+			return mcpserver.Result{}, nil
+		}, mcpserver.OutcomePanic, "failed on the host's side", "runtime.Goexit"},
+		{"error that is a nil pointer", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			var none *fs.PathError
+			return mcpserver.Result{}, none
+		}, mcpserver.OutcomePanic, "failed on the host's side", "nil pointer dereference"},
+		{"error that panics when it is matched", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{}, errorBomb{"Is"}
+		}, mcpserver.OutcomePanic, "failed on the host's side", "a value of type string"},
+		{"error for the agent that panics", func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+			return mcpserver.Result{}, errorBomb{"AgentText"}
+		}, mcpserver.OutcomePanic, "failed on the host's side", "a value of type string"},
 		{"deadline", func(ctx context.Context, _ mcpserver.Call) (mcpserver.Result, error) {
 			<-ctx.Done()
 			return mcpserver.Result{}, ctx.Err()
@@ -128,6 +146,28 @@ type bomb struct{}
 
 func (bomb) MarshalJSON() ([]byte, error) { panic("db-7.internal: password rejected") }
 
+// runtimeBomb panics when the panic with it is looked at.
+type runtimeBomb struct{}
+
+func (runtimeBomb) RuntimeError() {}
+func (runtimeBomb) Error() string { panic("db-7.internal: password rejected") }
+
+// errorBomb is an error one of whose methods panics.
+type errorBomb struct{ method string }
+
+func (e errorBomb) Error() string { return e.do("Error") }
+func (e errorBomb) Is(error) bool { return e.do("Is") == "" }
+func (e errorBomb) AgentText() string {
+	return e.do("AgentText")
+}
+
+func (e errorBomb) do(method string) string {
+	if method == e.method {
+		panic("db-7.internal: password rejected")
+	}
+	return method
+}
+
 // TestChannelFails: the channel's errors are like those of any handler. [H4]
 func TestChannelFails(t *testing.T) {
 	boom := func(what string) error {
@@ -136,11 +176,13 @@ func TestChannelFails(t *testing.T) {
 			return errors.New("disk full on node 9")
 		case "refusal":
 			return &channel.Refusal{Text: "Only one a day."}
+		case "goexit":
+			runtime.Goexit()
 		}
 		panic("boom")
 	}
 	for _, era := range eras {
-		for _, what := range []string{"error", "refusal", "panic"} {
+		for _, what := range []string{"error", "refusal", "panic", "goexit"} {
 			t.Run(era+" "+what, func(t *testing.T) {
 				h := serve(t, mcpserver.Options{})
 				m := h.mint(t, mcpserver.Grant{Channel: channel.Of(failing(func() error { return boom(what) }))})
@@ -154,7 +196,7 @@ func TestChannelFails(t *testing.T) {
 					if !res.IsError || !strings.Contains(text(res), want) || strings.Contains(text(res), "node 9") {
 						t.Errorf("%s: %q", tool, text(res))
 					}
-					want = map[string]string{"error": "error", "refusal": "tool_error", "panic": "panic"}[what]
+					want = map[string]string{"error": "error", "refusal": "tool_error", "panic": "panic", "goexit": "panic"}[what]
 					if ev := h.event(t, mcpserver.EventCall); string(ev.Outcome) != want {
 						t.Errorf("%s: event %+v", tool, ev)
 					}
@@ -238,6 +280,44 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// TestArgumentsReadOneWay: a handler that decodes the arguments into a struct
+// gets no value that the schema has not judged, as encoding/json takes names in
+// any case and merges objects that stand twice. [T4]
+func TestArgumentsReadOneWay(t *testing.T) {
+	type in struct {
+		Name string
+		Deep struct{ Path string }
+	}
+	var got in
+	tool, err := mcpserver.NewTool(mcpserver.ToolDef{
+		Name: "x", Description: "d",
+		InputSchema: json.RawMessage(`{"type": "object", "required": ["name"], "properties": {
+			"name": {"type": "string", "pattern": "^[a-z]+$"},
+			"deep": {"type": "object", "properties": {"path": {"type": "string", "pattern": "^[a-z]+$"}}}}}`),
+		Handler: func(_ context.Context, c mcpserver.Call) (mcpserver.Result, error) {
+			got = in{}
+			return mcpserver.Result{Text: "done"}, json.Unmarshal(c.Arguments, &got)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, mcpserver.Options{})
+	r := raw{url: h.url, token: h.mint(t, mcpserver.Grant{Tools: []*mcpserver.Tool{tool}}).Token.Reveal()}.begin(t)
+	for arguments, want := range map[string]string{
+		`{"name":"ok","deep":{"path":"in"},"other":1}`:     "done",
+		`{"name":"ok","Name":"../out"}`:                    "differs in the case",
+		`{"name":"ok","DEEP":{"path":"../out"}}`:           "differs in the case",
+		`{"name":"ok","deep":{"path":"../out"},"deep":{}}`: "stands twice",
+		`{"name":"../out","name":"ok"}`:                    "stands twice",
+	} {
+		reply := r.do(t, "POST", `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":`+arguments+`}}`)
+		if !strings.Contains(reply.body, want) || strings.Contains(fmt.Sprint(got), "out") {
+			t.Errorf("%s: %s, and the handler got %+v", arguments, reply.body, got)
+		}
+	}
+}
+
 // TestObserverPanics: a bad observer costs nobody a call.
 func TestObserverPanics(t *testing.T) {
 	h := serve(t, mcpserver.Options{Observer: badObserver{}})
@@ -256,28 +336,78 @@ type badObserver struct{}
 
 func (badObserver) Observe(mcpserver.Event) { panic("no") }
 
-// badHandler is a log handler that panics.
-type badHandler struct{ slog.Handler }
+// badHandler is a log handler one of whose methods panics.
+type badHandler string
 
-func (badHandler) Handle(context.Context, slog.Record) error { panic("no disk") }
-func (b badHandler) WithAttrs([]slog.Attr) slog.Handler      { return b }
-func (b badHandler) WithGroup(string) slog.Handler           { return b }
-func (badHandler) Enabled(context.Context, slog.Level) bool  { return true }
+func (b badHandler) Handle(context.Context, slog.Record) error { b.do("Handle"); return nil }
+func (b badHandler) WithAttrs([]slog.Attr) slog.Handler        { b.do("WithAttrs"); return b }
+func (b badHandler) WithGroup(string) slog.Handler             { b.do("WithGroup"); return b }
+func (b badHandler) Enabled(context.Context, slog.Level) bool  { b.do("Enabled"); return true }
+
+func (b badHandler) do(method string) {
+	if method == string(b) {
+		panic("no disk")
+	}
+}
 
 // TestLoggerPanics: a bad logger costs nobody a call, and the process nothing.
 func TestLoggerPanics(t *testing.T) {
-	h := serve(t, mcpserver.Options{Logger: slog.New(badHandler{})})
 	boom := custom(t, "boom", func(context.Context, mcpserver.Call) (mcpserver.Result, error) { panic("boom") })
-	m := h.mint(t, mcpserver.Grant{Channel: channel.Of(&run{}), Tools: []*mcpserver.Tool{boom}})
-	cs := h.connect(t, m.Token.Reveal(), stateful, nil)
-	if res := call(t, cs, "boom", args{}); !res.IsError {
-		t.Error("no error")
+	for _, method := range []string{"Handle", "WithAttrs", "WithGroup", "Enabled"} {
+		t.Run(method, func(t *testing.T) {
+			h := serve(t, mcpserver.Options{Logger: slog.New(badHandler(method))})
+			m := h.mint(t, mcpserver.Grant{Channel: channel.Of(&run{}), Tools: []*mcpserver.Tool{boom}, Labels: map[string]string{"a": "b"}})
+			cs := h.connect(t, m.Token.Reveal(), stateful, nil)
+			if res := call(t, cs, "boom", args{}); !res.IsError {
+				t.Error("no error")
+			}
+			if res := call(t, cs, "record_progress", args{"text": "x"}); res.IsError {
+				t.Error(text(res))
+			}
+			h.mint(t, mcpserver.Grant{TTL: time.Nanosecond})
+			h.event(t, mcpserver.EventExpired)
+		})
 	}
-	if res := call(t, cs, "record_progress", args{"text": "x"}); res.IsError {
-		t.Error(text(res))
+}
+
+// TestDescriptionPanics: what the host described its own prompts, resources and
+// tools with costs nobody but the one who asks for it. [Q1]
+func TestDescriptionPanics(t *testing.T) {
+	bad := mcp.Meta{"x": bomb{}}
+	for name, g := range map[string]mcpserver.Grant{
+		"prompts/list": {Configure: func(s *mcp.Server) { s.AddPrompt(&mcp.Prompt{Name: "p", Meta: bad}, nil) }},
+		"resources/list": {Configure: func(s *mcp.Server) {
+			s.AddResource(&mcp.Resource{URI: "a://b", Name: "r", Meta: bad}, nil)
+		}},
+		"resources/templates/list": {Configure: func(s *mcp.Server) {
+			s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "a://{b}", Name: "r", Meta: bad}, nil)
+		}},
+		"tools/list": {Configure: func(s *mcp.Server) {
+			s.AddTool(&mcp.Tool{Name: "t", Meta: bad, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return nil, nil
+			})
+		}},
+		"initialize": {ServerOptions: func(o *mcp.ServerOptions) {
+			o.Capabilities.Experimental = map[string]any{"x": bomb{}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := serve(t, mcpserver.Options{})
+			r := raw{url: h.url, token: h.mint(t, g).Token.Reveal()}
+			message := initialize
+			if name != "initialize" {
+				r = r.begin(t)
+				message = `{"jsonrpc":"2.0","id":2,"method":"` + name + `"}`
+			}
+			got := r.do(t, "POST", message)
+			if !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "db-7") {
+				t.Errorf("%+v", got)
+			}
+			if logged := h.logged.String(); !strings.Contains(logged, "handler panicked") || !strings.Contains(logged, name) {
+				t.Errorf("the log says %s", logged)
+			}
+		})
 	}
-	h.mint(t, mcpserver.Grant{TTL: time.Nanosecond})
-	h.event(t, mcpserver.EventExpired)
 }
 
 // TestConfigurePanics: a host's function that panics costs its grant the

@@ -290,8 +290,11 @@ func TestConfig(t *testing.T) {
 	if err != nil || strings.Contains(string(without), m.Token.Reveal()[10:]) || !strings.Contains(string(without), "Bearer ${PLUGBERTH_MCP_TOKEN}") {
 		t.Errorf("%s %v", without, err)
 	}
-	for _, bad := range []string{"", "localhost:80", "ftp://x", "http://", "http://user:pw@x/", "http://x\n", "/mcp"} {
+	for _, bad := range []string{"", "localhost:80", "ftp://x", "http://", "http://user:pw@x/", "http://x\n", "/mcp", "http://x/${PLUGBERTH_MCP_TOKEN}", "http://x/?a=${B:-c}"} {
 		if _, err := m.Config(bad); !errors.Is(err, mcpserver.ErrURL) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if _, err := mcpserver.ConfigFromEnvironment(bad); !errors.Is(err, mcpserver.ErrURL) {
 			t.Errorf("%q: %v", bad, err)
 		}
 		if err := m.WriteConfig(filepath.Join(dir, "never"), bad); err == nil {

@@ -27,6 +27,12 @@ const firstStateless = "2026-07-28"
 // WriteTimeout: streams stay open as long as a grant lives, and each write has
 // its own deadline.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	control := http.NewResponseController(w)
+	if req.Body != nil && req.Body != http.NoBody {
+		// Also for a request that is refused: net/http waits for its body before
+		// the answer leaves, and has no limit of its own.
+		control.SetReadDeadline(time.Now().Add(r.opts.Limits.BodyTime)) // best effort
+	}
 	if !r.hostAllowed(req) {
 		refused(r.log, http.StatusForbidden)
 		http.Error(w, "Forbidden: the Host header names no host of this server", http.StatusForbidden)
@@ -51,7 +57,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		unauthorized(w)
 		return
 	}
-	g.serve(w, req)
+	g.serve(w, req, control)
 }
 
 // refused notes a request that reached no call, for a host that looks for the
@@ -66,7 +72,7 @@ func unauthorized(w http.ResponseWriter) {
 	http.Error(w, "Unauthorized", http.StatusUnauthorized)
 }
 
-func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
+func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.ResponseController) {
 	g.used.Store(time.Now().UnixNano())
 	limits := &g.reg.opts.Limits
 
@@ -84,7 +90,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 		tooMany(w, "Too Many Requests: slow down")
 		return
 	}
-	ex := newExchange(e, w, req)
+	ex := newExchange(e, w, req, control)
 	switch e.enter(ex) {
 	case refusedEnded:
 		unauthorized(w)
@@ -110,7 +116,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request) {
 	header["Authorization"] = placeholder
 	inner.Header = header
 	if req.Body != nil && req.Body != http.NoBody {
-		ex.body = body{reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: ex.control, wait: limits.BodyTime}
+		ex.body = body{reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: control}
 		inner.Body = &ex.body
 	}
 	handler := e.stateful

@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -63,6 +64,46 @@ func TestBodyLimit(t *testing.T) {
 	}
 	if len(r.summaries) != 2 {
 		t.Errorf("%d summaries arrived", len(r.summaries))
+	}
+}
+
+// TestBodyOfRefused: a request that is refused before its body is read, with or
+// without a token, cannot hold its connection by never sending the body. [T6]
+func TestBodyOfRefused(t *testing.T) {
+	h := serve(t, mcpserver.Options{Limits: mcpserver.Limits{BodyTime: 100 * time.Millisecond}})
+	token := "Authorization: Bearer " + h.mint(t, mcpserver.Grant{}).Token.Reveal() + "\r\n"
+	for _, tt := range []struct {
+		name, method, headers string
+		want                  int
+	}{
+		{"no token", "POST", "Host: localhost\r\nContent-Length: 10\r\n", 401},
+		{"no token, no length", "POST", "Host: localhost\r\nTransfer-Encoding: chunked\r\n", 401},
+		{"another host", "POST", "Host: evil.example\r\nContent-Length: 10\r\n", 403},
+		{"another site", "POST", "Host: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 10\r\n", 403},
+		{"another method", "PUT", "Host: localhost\r\nContent-Length: 10\r\n" + token, 405},
+		{"another type", "POST", "Host: localhost\r\nContent-Length: 10\r\n" + token, 415},
+		{"unknown session", "POST", "Host: localhost\r\nContent-Length: 10\r\nContent-Type: application/json\r\nAccept: */*\r\nMcp-Session-Id: x\r\n" + token, 404},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			fmt.Fprintf(conn, "%s / HTTP/1.1\r\n%s\r\n", tt.method, tt.headers)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != tt.want || !resp.Close {
+				t.Errorf("status %d, close %v", resp.StatusCode, resp.Close)
+			}
+			if _, err := io.Copy(io.Discard, conn); err != nil { // it ends
+				t.Error(err)
+			}
+		})
 	}
 }
 

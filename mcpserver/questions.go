@@ -123,26 +123,32 @@ func (qs *questions) begin(ctx context.Context, c *call, q channel.Question) *in
 	e := c.e
 	go func() {
 		defer in.cancel()
-		answer, err := e.put(asking, q)
-		qs.mu.Lock()
-		defer qs.mu.Unlock()
-		in.answer, in.err = answer, err
-		qs.waiting = slices.DeleteFunc(qs.waiting, func(w *inquiry) bool { return w == in })
-		close(in.done)
-		qs.keep(in)
+		answer, err := channel.Answer{}, errAskPanicked
+		defer func() { // also where the channel ends this goroutine
+			qs.mu.Lock()
+			defer qs.mu.Unlock()
+			in.answer, in.err = answer, err
+			qs.waiting = slices.DeleteFunc(qs.waiting, func(w *inquiry) bool { return w == in })
+			close(in.done)
+			qs.keep(in)
+		}()
+		answer, err = e.put(asking, q)
 	}()
 	return in
 }
 
 // put calls the channel.
 func (e *endpoint) put(ctx context.Context, q channel.Question) (a channel.Answer, err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			e.log.Error("handler panicked", "tool", ToolAskUser, "panic", panicText(v), "stack", stack())
+		if !returned {
+			e.log.Error("handler panicked", "tool", ToolAskUser, "panic", panicText(recover()), "stack", stack())
 			a, err = channel.Answer{}, errAskPanicked
 		}
 	}()
-	return e.parts.Asker.Ask(ctx, q)
+	a, err = e.parts.Asker.Ask(ctx, q)
+	returned = true
+	return a, err
 }
 
 // keep keeps an answer once the last call has left without delivering it. The

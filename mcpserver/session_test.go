@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,32 @@ func TestIdleSession(t *testing.T) {
 	}
 	cancel()
 	eventually(t, "the stream's session is closed after it", func() bool { return h.Grants()[0].Sessions <= 1 })
+}
+
+// TestLastEventID: no number that a client makes up harms its session. [Q1]
+func TestLastEventID(t *testing.T) {
+	h := serve(t, mcpserver.Options{})
+	base := raw{url: h.url, token: h.mint(t, mcpserver.Grant{}).Token.Reveal()}.begin(t)
+	for _, id := range []string{"_9223372036854775807", "_5", "_0", "_4611686018427387903", "_1", "_-1", "_", "x", "none_3", "_1_1"} {
+		r := base
+		r.header = http.Header{"Last-Event-Id": {id}}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		resp, err := r.open(ctx, "GET", "")
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		} else {
+			cancel()
+			resp.Body.Close()
+		}
+		cancel()
+		eventually(t, "the stream is free again", func() bool { return h.Grants()[0].Requests == 0 })
+	}
+	if got := base.do(t, "POST", `{"jsonrpc":"2.0","id":5,"method":"ping"}`); got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	if logged := h.logged.String(); strings.Contains(logged, "panic") {
+		t.Error(logged)
+	}
 }
 
 // TestEraOfRequest: each protocol finds its own handler by what the request

@@ -38,8 +38,9 @@ type ToolDef struct {
 // Handler answers a call whose arguments fit the input schema. It is called
 // concurrently, ends with its context, and finds the run with [RunFromContext].
 //
-// An error tells the agent only that the tool failed; it is logged, with what
-// it holds of the arguments removed. To tell the agent something, return a
+// An error tells the agent only that the tool failed; the first KiB of it is
+// logged, without what can be recognized in it of the arguments: keep what the
+// agent said out of errors all the same. To tell the agent something, return a
 // [Result] with IsError, or an error for agents of the channel package. A panic
 // counts as an error.
 type Handler func(ctx context.Context, call Call) (Result, error)
@@ -48,7 +49,9 @@ type Handler func(ctx context.Context, call Call) (Result, error)
 type Call struct {
 	// Tool is the tool's name.
 	Tool string
-	// Arguments is a JSON object that fits the input schema.
+	// Arguments is a JSON object that fits the input schema. No member of it
+	// stands twice, and none has the name of a declared one in other letter
+	// case, so that encoding/json reads what the schema has judged.
 	Arguments json.RawMessage
 
 	value map[string]any // the same, decoded

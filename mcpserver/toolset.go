@@ -142,3 +142,8 @@ func (g *grant) listChanged() {
 	}
 	e.planted = !e.planted
 }
+
+// onlySentinel reports whether the host added no tool to the SDK's server.
+func onlySentinel(sdk []*mcp.Tool) bool {
+	return len(sdk) == 0 || len(sdk) == 1 && sdk[0] == sentinel
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/plugberth/plugberth/internal/windows"
 )
 
 // CheckRelative judges the text of a plugin-relative path as a configuration
@@ -16,13 +18,13 @@ func CheckRelative(p string) error {
 	return checkRelative(p, runtime.GOOS == "windows")
 }
 
-func checkRelative(p string, windows bool) error {
+func checkRelative(p string, onWindows bool) error {
 	switch {
 	case !strings.HasPrefix(p, "./"):
 		return fmt.Errorf("%w: it does not begin with ./", ErrForm)
 	case strings.ContainsRune(p, 0):
 		return fmt.Errorf("%w: it has a NUL character", ErrForm)
-	case windows:
+	case onWindows:
 		return checkWindows(p)
 	}
 	return nil
@@ -37,29 +39,9 @@ func checkWindows(p string) error {
 			return fmt.Errorf("%w: a component has a colon, which names a drive or stream on Windows", ErrForm)
 		case strings.HasSuffix(c, ".") || strings.HasSuffix(c, " "):
 			return fmt.Errorf("%w: a component ends in a period or blank, which Windows drops", ErrForm)
-		case deviceName(c):
+		case windows.IsDevice(c):
 			return fmt.Errorf("%w: a component is a device name on Windows", ErrForm)
 		}
 	}
 	return nil
-}
-
-// deviceName reports whether Windows takes a name for a device, whatever its
-// letter case and extension.
-func deviceName(name string) bool {
-	base, _, _ := strings.Cut(name, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	for _, port := range []string{"COM", "LPT"} {
-		if digit, ok := strings.CutPrefix(base, port); ok {
-			switch digit {
-			case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³":
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,14 +1,22 @@
 package plugin_test
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"gopkg.in/yaml.v3"
 
@@ -120,4 +128,120 @@ func BenchmarkLoadFloor(b *testing.B) {
 			}
 		}
 	}
+}
+
+// largePackage is a directory of 50 MB in 500 files, of text and of bytes that
+// do not compress, with its two archives.
+func largePackage(b *testing.B) (dir string, size int64, zip, tgz []byte) {
+	b.Helper()
+	rnd := rand.NewChaCha8([32]byte{1})
+	files := fstest.MapFS{}
+	for i := range 500 {
+		data := make([]byte, 100_000)
+		rnd.Read(data)
+		if i%2 == 0 {
+			for j := range data {
+				data[j] = "the quick brown fox jumps over the lazy dog\n"[data[j]%44]
+			}
+		}
+		files[fmt.Sprintf("data/%03d", i)] = &fstest.MapFile{Data: data}
+		size += int64(len(data))
+	}
+	d := &plugin.Draft{Manifest: plugin.Manifest{Name: "large"}, Files: files}
+	pkg := mustBuild(b, d)
+	zip, tgz = bothArchives(b, pkg)
+	dir = filepath.Join(b.TempDir(), "large")
+	if err := pkg.WriteDir(context.Background(), dir, plugin.WriteOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	return dir, size, zip, tgz
+}
+
+// BenchmarkLarge sets hashing and archive loading of 50 MB against reading it,
+// and against the bare decoders.
+func BenchmarkLarge(b *testing.B) {
+	ctx := context.Background()
+	dir, size, z, tgz := largePackage(b)
+	p := mustLoad(b, dir)
+	run := func(name string, f func() error) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(size)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	run("read", func() error {
+		return fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				_, err = os.ReadFile(filepath.Join(dir, name))
+			}
+			return err
+		})
+	})
+	run("read and sha256", func() error {
+		return fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				var data []byte
+				data, err = os.ReadFile(filepath.Join(dir, name))
+				sha256.Sum256(data)
+			}
+			return err
+		})
+	})
+	run("hash", func() error { _, err := p.Hash(ctx, plugin.Bounds{}); return err })
+	run("unzip only", func() error {
+		r, err := zip.NewReader(bytes.NewReader(z), int64(len(z)))
+		if err != nil {
+			return err
+		}
+		for _, f := range r.File {
+			rc, err := f.Open()
+			if err != nil {
+				return err
+			}
+			if _, err := io.ReadAll(rc); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	load := func(a *plugin.Archive, err error) error {
+		if err == nil {
+			_, err = a.Load(ctx, plugin.Options{})
+		}
+		return err
+	}
+	run("load zip", func() error { return load(plugin.ReadZip(ctx, bytes.NewReader(z), int64(len(z)), plugin.Bounds{})) })
+	run("untar only", func() error {
+		gz, err := gzip.NewReader(bytes.NewReader(tgz))
+		if err != nil {
+			return err
+		}
+		tr := tar.NewReader(gz)
+		for {
+			if _, err := tr.Next(); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if _, err := io.ReadAll(tr); err != nil {
+				return err
+			}
+		}
+	})
+	run("load tar.gz", func() error { return load(plugin.ReadTarGz(ctx, bytes.NewReader(tgz), plugin.Bounds{})) })
+	run("build", func() error {
+		d, err := p.Draft(ctx)
+		if err == nil {
+			_, err = d.Build(ctx, plugin.BuildOptions{})
+		}
+		return err
+	})
+	pkg := mustBuild(b, &plugin.Draft{Manifest: plugin.Manifest{Name: "large"}, Files: os.DirFS(filepath.Join(dir, "data"))})
+	run("write zip", func() error { return pkg.WriteZip(io.Discard) })
+	run("write tar.gz", func() error { return pkg.WriteTarGz(io.Discard) })
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,8 +44,8 @@ type ClientConfigOptions struct {
 	// Literal says that the program takes all values as they are. Otherwise a
 	// server is left out if a value has what programs are known to replace by
 	// variables of their environment or the content of files: $ before a
-	// letter, underscore, brace or parenthesis, {env: and {file:. The
-	// specification has values stay as they are (AP §9.2), and a program that
+	// letter, underscore, brace or parenthesis, {env: and {file:, and but for
+	// URLs a name of three or more characters between %. The specification has values stay as they are (AP §9.2), and a program that
 	// replaces them would hand what they name to the server.
 	Literal bool
 }
@@ -183,13 +184,17 @@ func (s ClientServer) check(literal bool) error {
 			switch {
 			case !utf8.ValidString(v):
 				return fmt.Errorf("%w: %s is not UTF-8, as JSON has to be", ErrPlan, m.name)
-			case !literal && hasPlaceholder(v):
+			case !literal && (hasPlaceholder(v) || m.name != "url" && windowsVariable.MatchString(v)):
 				return fmt.Errorf("%w: in %s", ErrPlaceholder, m.name)
 			}
 		}
 	}
 	return nil
 }
+
+// windowsVariable is how a program that runs on Windows may find a variable. Two
+// characters are rather a percent-encoded byte or a date's format.
+var windowsVariable = regexp.MustCompile(`%[A-Za-z_]\w{2,}%`)
 
 // hasPlaceholder reports whether some agent program replaces a part of s.
 func hasPlaceholder(s string) bool {

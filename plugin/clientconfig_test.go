@@ -25,13 +25,14 @@ func TestClientConfig(t *testing.T) { // [C9] [E4]
 		"bin/server": "x",
 		"mcp.json": fill.Replace(servers(
 			`"local":{"type":"stdio","command":"./bin/server","args":["--root","${PLUGIN_ROOT}","a$b$","costs $5"],"env":{"CACHE":"${PLUGIN_DATA}/c"},"cwd":"${PLUGIN_ROOT}/bin"}`,
-			`"bare":{"type":"stdio","command":"node"}`,
+			`"bare":{"type":"stdio","command":"node","args":["%Y%m%d","50%","a%20%C3%A9b","$5"]}`,
 			`"refused":{"type":"stdio","command":"rm"}`,
 			`"http":{"type":"streamable-http","url":"https://example.com/mcp","headers":{"X-Key":"secret"}}`,
-			`"old sse":{"type":"sse","url":"http://localhost:1/sse"}`,
+			`"old sse":{"type":"sse","url":"http://localhost:1/sse%E4abc%20"}`,
 			`"steals":{"type":"streamable-http","url":"https://example.com/mcp","headers":{"X-Key":"${HOME_TOKEN}"}}`,
 			`"steals too":{"type":"sse","url":"https://example.com/?k=$TOKEN"}`,
 			`"file":{"type":"stdio","command":"node","args":["{file:~/.ssh/id}"]}`,
+			`"windows":{"type":"stdio","command":"node","env":{"A":"x%TEMP%"}}`,
 			`"invalid":{"type":"stdio"}`)),
 	})
 	p := mustLoad(t, dir)
@@ -47,9 +48,9 @@ func TestClientConfig(t *testing.T) { // [C9] [E4]
 	}
 	c := p.ClientConfig(opts)
 	want := map[string]plugin.ClientServer{
-		"demo_bare":                          {Type: "stdio", Command: "node", Args: []string{}, Env: map[string]string{"PLUGIN_ROOT": dir, "PLUGIN_DATA": data}, Cwd: dir},
+		"demo_bare":                          {Type: "stdio", Command: "node", Args: []string{"%Y%m%d", "50%", "a%20%C3%A9b", "$5"}, Env: map[string]string{"PLUGIN_ROOT": dir, "PLUGIN_DATA": data}, Cwd: dir},
 		"demo_http":                          {Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"X-Key": "secret"}},
-		plugin.ClientName("demo", "old sse"): {Type: "sse", URL: "http://localhost:1/sse"},
+		plugin.ClientName("demo", "old sse"): {Type: "sse", URL: "http://localhost:1/sse%E4abc%20"},
 	}
 	if c.Plugin != "demo" || fmt.Sprint(slices.Sorted(maps.Keys(c.Servers))) != fmt.Sprint(slices.Sorted(maps.Keys(want))) {
 		t.Fatalf("servers %v", slices.Sorted(maps.Keys(c.Servers)))
@@ -77,7 +78,7 @@ func TestClientConfig(t *testing.T) { // [C9] [E4]
 			t.Errorf("the error quotes a value: %v", s.Err)
 		}
 	}
-	if !slices.Equal(skipped, []string{"local: placeholder", "refused: not allowed", "steals: placeholder", "steals too: placeholder", "file: placeholder"}) {
+	if !slices.Equal(skipped, []string{"local: placeholder", "refused: not allowed", "steals: placeholder", "steals too: placeholder", "file: placeholder", "windows: placeholder"}) {
 		t.Errorf("skipped %q", skipped)
 	}
 	if plan, err := p.LaunchPlan("bare", data); err != nil || asked["bare"] != plan.Digest() {

@@ -27,6 +27,25 @@
 // it, beside what others wrote there, and takes it out again. Nothing else in
 // this package writes.
 //
+// # Writing packages
+//
+// A [Draft] is a package to be built: a manifest, skills, servers and files from
+// any file system. [Draft.Build] makes a [Package] of it in memory and judges
+// that with the engine that loads, at its strictest, so only what conforms can be
+// written. [Plugin.Draft] takes a loaded plugin apart again. A package is written
+// to a directory, at once and whole, to a zip or tar.gz archive whose bytes are
+// always the same, or used as a file system:
+//
+//	draft := &plugin.Draft{Manifest: plugin.Manifest{Name: "reports"}, Skills: list}
+//	pkg, err := draft.Build(ctx, plugin.BuildOptions{})
+//	…
+//	err = pkg.WriteDir(ctx, dir, plugin.WriteOptions{})
+//
+// [OpenArchive], [ReadZip] and [ReadTarGz] read archives without unpacking them,
+// within [Bounds], and refuse what archives are abused for; [Archive.Unpack]
+// writes one to a directory. [Plugin.Hash] is one content hash for all forms of a
+// package, and [Compare] says what changed between two versions.
+//
 // # Choices
 //
 // Where the specification leaves room, plugberth decides so: a member that

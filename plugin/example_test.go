@@ -255,6 +255,19 @@ func ExamplePlugin_SkillSource() {
 	for _, e := range set.Entries() {
 		fmt.Println(e.Name(), "from", e.Origin)
 	}
+	catalog, err := skills.CatalogXML(set.Offers(), skills.CatalogOptions{NoLocations: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(catalog.Text)
 	// Output:
 	// summarize from the package "reports" 1.2.0
+	// <available_skills>
+	// <skill>
+	// <name>summarize</name>
+	// <description>Summarizes a report.</description>
+	// <package>reports</package>
+	// </skill>
+	// </available_skills>
 }

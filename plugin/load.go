@@ -33,7 +33,7 @@ type Options struct {
 	SkillMode   skills.Mode // what becomes of skills that do not conform
 	Unsupported []Transport // that the host cannot speak: valid entries are marked, not skipped
 	Disabled    []Transport // that the host's policy forbids: likewise
-	Lint        bool        // add info findings about what is allowed but likely not meant
+	Lint        bool        // add findings about what loads but is likely not meant: infos, and warnings of credentials
 	Limits      Limits
 }
 

@@ -235,6 +235,9 @@ func (e *entry) judge() {
 	if e.failed {
 		return
 	}
+	if e.opts.Lint {
+		e.lintCredentials()
+	}
 	switch at := typ.Offset(); {
 	case slices.Contains(e.opts.Unsupported, e.server.typ):
 		e.server.status = ServerUnsupported

@@ -149,6 +149,16 @@ var mcpCases = []mcpCase{
 		want: []string{skip("server-header-name", "s", "/headers/"), skip("server-header-name", "s", "/headers/X A"), skip("server-header-value", "s", "/headers/X-A"),
 			skip("server-header-duplicate", "s", "/headers/x-a"), skip("server-header-value", "s", "/headers/x-a"), skip("server-header-value", "s", "/headers/Ok")}},
 
+	// [X7]
+	{rule: "X7", name: "credentials with lint", opts: plugin.Options{Lint: true}, servers: []string{"a", "b"},
+		text: servers(`"a":{"type":"stdio","command":"c","args":["--token","${GITHUB_TOKEN}",¶"--key=AKIAQ3Z7LM2XWC4R6TYB"],"env":{"GITHUB_TOKEN":¶"v9Qm2xLr8sT","API_KEY":"${API_KEY}","DB":¶"postgres://a:kq8Zt3@db/x","LOG":"v9Qm2xLr8sT"}}`,
+			`"b":{"type":"sse","url":¶"https://h/x?api_key=kq8Zt3Xw","headers":{"Authorization":¶"Bearer v9Qm2xLr8sT","X-Api-Key":"YOUR_KEY","X-Tenant":"v9Qm2xLr8sT"}}`),
+		want: []string{"server-credential warning field=a /mcpServers/a/args/2", "server-credential warning field=a /mcpServers/a/env/GITHUB_TOKEN", "server-credential warning field=a /mcpServers/a/env/DB",
+			"server-credential warning field=b /mcpServers/b/url", "server-credential warning field=b /mcpServers/b/headers/Authorization"}},
+	{rule: "X7", name: "credentials without lint", servers: []string{"a"}, text: servers(`"a":{"type":"stdio","command":"c","env":{"GITHUB_TOKEN":"v9Qm2xLr8sT"}}`)},
+	{rule: "X7", name: "credentials of an entry that is skipped", opts: plugin.Options{Lint: true}, skipped: []string{"a"}, text: servers(`"a":{"type":"stdio","command":¶"","env":{"GITHUB_TOKEN":"v9Qm2xLr8sT"}}`),
+		want: []string{skip("server-command-invalid", "a", "/command")}},
+
 	// [C8]
 	{rule: "C8", name: "server names are free", text: servers(`"":{"type":"stdio","command":"c"}`, `".":{"type":"stdio","command":"c"}`, `"../x":{"type":"stdio","command":"c"}`, `"a/b~c":{"type":"stdio","command":"c"}`, `"日本 x":{"type":"stdio","command":"c"}`, `"\u0000\u202e":{"type":"stdio","command":"c"}`, `"é":{"type":"stdio","command":"c"}`, `"e\u0301":{"type":"stdio","command":"c"}`, `"A":{"type":"stdio","command":"c"}`, `"a":{"type":"stdio","command":"c"}`),
 		servers: []string{"", ".", "../x", "a/b~c", "日本 x", "\x00\u202e", "é", "e\u0301", "A", "a"}},
@@ -170,7 +180,7 @@ const okSkill = "---\nname: ok\ndescription: A sibling that stays.\n---\n"
 
 // TestMCP proves the rules for mcp.json, each row the one it names, and that a
 // fault stays within its boundary: the skill beside it always loads.
-// [C1] [C2] [C3] [C4] [C5] [C6] [C7] [C8] [C9] [L3] [L5] [J1] [J2] [J3] [J4] [J5] [P4]
+// [C1] [C2] [C3] [C4] [C5] [C6] [C7] [C8] [C9] [L3] [L5] [J1] [J2] [J3] [J4] [J5] [P4] [X7]
 func TestMCP(t *testing.T) {
 	missing := codesWith("mcp-", "server-")
 	delete(missing, finding.MCPVersionMismatch) // needs a second version: TestVersionMismatch

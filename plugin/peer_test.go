@@ -38,7 +38,10 @@ type peerNames struct{ Skills, MCPServers []string }
 
 // TestPeerSuite runs a third party's fixtures where they lie beside the
 // checkout, or in the directory that PLUGBERTH_PEER_SUITE names.
-func TestPeerSuite(t *testing.T) {
+func TestPeerSuite(t *testing.T) { eachPeer(t, checkPeer) }
+
+// eachPeer writes each fixture's package to a directory and hands it over.
+func eachPeer(t *testing.T, check func(t *testing.T, fx *peerFixture, root string)) {
 	dir := os.Getenv("PLUGBERTH_PEER_SUITE")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "shared", "peer-suite")
@@ -82,7 +85,7 @@ func TestPeerSuite(t *testing.T) {
 					t.Skip(err)
 				}
 			}
-			checkPeer(t, &fx, root)
+			check(t, &fx, root)
 		})
 	}
 }

@@ -50,18 +50,18 @@ type Activation struct {
 //
 // The directory is that of the offer's location; it and package are left out
 // where they are not known, and so is an empty list. Control, bidi, zero-width,
-// tag and other hidden characters are removed. In the body, a name that would
-// make a tag of one of plugberth's elements or reserved names gets "quoted-"
-// before it, as in </quoted-skill_content>, and so does the name of a control
-// token such as <|quoted-im_start|>; everything else, code and markup included,
-// stays as it is. A reader that looks for tags, also one that ignores letter
-// case and blanks or decodes character references, therefore finds those of
-// plugberth alone.
+// tag and other hidden characters are removed. In the body and the attributes, a
+// name that would make a tag of one of plugberth's elements or reserved names
+// gets "quoted-" before it, as in </quoted-skill_content>, and so does the name
+// of a control token such as <|quoted-im_start|>; everything else, code and
+// markup included, stays as it is. A reader that looks for tags, also one that
+// ignores letter case and blanks or decodes character references, therefore
+// finds those of plugberth alone.
 //
 // A body over the bound is cut at a line end or character, and attributes bytes
 // and shown of skill_content tell its size and how much of it stands there. The
 // list of files ends at its bound, or after 16 KiB of paths, leaves out paths
-// with hidden characters, and says more="true" where there are others.
+// with hidden characters or tags, and says more="true" where there are others.
 //
 // It fails with [ErrOffer], as [Skill.Body] and [Skill.Resources] do, and with
 // the context's error.
@@ -99,7 +99,7 @@ func (o Offer) Activate(ctx context.Context, opts ActivationOptions) (*Activatio
 	}
 	var files strings.Builder
 	for _, r := range list {
-		if modeltext.Line(r.Path) != r.Path || files.Len() >= maxResourceText {
+		if shown := modeltext.Neutralize(modeltext.Line(r.Path), opts.Reserved...); shown != r.Path || files.Len() >= maxResourceText {
 			a.More = true
 			continue
 		}
@@ -109,7 +109,7 @@ func (o Offer) Activate(ctx context.Context, opts ActivationOptions) (*Activatio
 	}
 	var b strings.Builder
 	b.Grow(len(shown) + files.Len() + 512)
-	modeltext.Open(&b, modeltext.Content, attrs...)
+	modeltext.Open(&b, modeltext.Content, modeltext.Neutral(attrs, opts.Reserved...)...)
 	b.WriteByte('\n')
 	if text := strings.Trim(modeltext.Neutralize(shown, opts.Reserved...), "\n"); text != "" {
 		b.WriteString(text)

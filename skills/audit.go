@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/plugberth/plugberth/internal/program"
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/internal/secrets"
 	"github.com/plugberth/plugberth/plugin/finding"
@@ -223,7 +224,7 @@ func decodeText(name string, head []byte) ([]byte, bool) {
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		order = binary.BigEndian
 	default:
-		return head, textNames[strings.ToLower(path.Ext(name))] || program(head) == "" && bytes.IndexByte(head, 0) < 0 && mostlyUTF8(head)
+		return head, textNames[strings.ToLower(path.Ext(name))] || program.Native(head) == "" && bytes.IndexByte(head, 0) < 0 && mostlyUTF8(head)
 	}
 	units := make([]uint16, 0, len(head)/2)
 	for i := 2; i+1 < len(head); i += 2 {

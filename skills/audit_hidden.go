@@ -6,40 +6,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plugberth/plugberth/internal/invisible"
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
-
-// hiddenKind says in words what kind of character does not show, or "" of one
-// that does or is white space.
-func hiddenKind(r rune) string {
-	in := func(from, to rune) bool { return r >= from && r <= to }
-	switch {
-	case r == '\t', r == '\n', r == '\r', r == '\f', r == 0x85:
-		return ""
-	case r < 0x20, in(0x7f, 0x9f):
-		return "control character"
-	case r < 0xad:
-		return ""
-	case in(0x202a, 0x202e), in(0x2066, 0x2069):
-		return "bidirectional control"
-	case r == 0x61c, r == 0x200e, r == 0x200f:
-		return "direction mark"
-	case in(0x200b, 0x200d), r == 0x2060, r == 0xfeff, r == 0x180e:
-		return "zero-width character"
-	case in(0xe0000, 0xe007f):
-		return "tag character"
-	case in(0xfe00, 0xfe0f), in(0xe0100, 0xe01ef), in(0x180b, 0x180d), r == 0x180f:
-		return "variation selector"
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800, in(0x17b4, 0x17b5):
-		return "blank letter"
-	case r == 0xad, r == 0x34f, in(0x2061, 0x2065), in(0x206a, 0x206f), in(0xfff0, 0xfffb), in(0x1bca0, 0x1bca3), in(0x1d173, 0x1d17a),
-		in(0xe0080, 0xe00ff), in(0xe01f0, 0xe0fff):
-		return "invisible character"
-	}
-	return ""
-}
 
 // checkName notes a file name that would not show as it is, or pass for a
 // marker, in a list of resources.
@@ -63,7 +34,7 @@ func checkHidden(s sheet, text []byte) bool {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(text[i:])
 		}
-		kind := hiddenKind(r)
+		kind := invisible.Kind(r)
 		if kind == "" || size == 1 && r == utf8.RuneError {
 			before = r
 			i += size
@@ -77,7 +48,7 @@ func checkHidden(s sheet, text []byte) bool {
 		start, first, count := i, r, 0
 		for i < len(text) {
 			r, size := utf8.DecodeRune(text[i:])
-			if size == 1 && r == utf8.RuneError || hiddenKind(r) == "" {
+			if size == 1 && r == utf8.RuneError || invisible.Kind(r) == "" {
 				break
 			}
 			count++
@@ -141,7 +112,7 @@ func needed(text []byte, i int, r, before rune) int {
 			return size
 		}
 	case r == 0x61c || r == 0x200e || r == 0x200f:
-		if before > 0 && hiddenKind(before) == "" && rightToLeft(lineAround(text, i)) {
+		if before > 0 && invisible.Kind(before) == "" && rightToLeft(lineAround(text, i)) {
 			return size
 		}
 	case before == 0x1f3f4: // a black flag, behind which tags name a region

@@ -123,6 +123,7 @@ var auditRows = []audited{
 	{"a first line", "run", "#!/bin/sh\nls\n", []string{"1:1 skill-script"}},
 	{"a first line behind a byte order mark", "run", "\ufeff#!/bin/sh\n", []string{"1:1 skill-script"}},
 	{"a name", "scripts/Run.PY", "print(1)\n", []string{"0:0 skill-script"}},
+	{"a name of a program", "tools/Setup.EXE", "text\n", []string{"0:0 skill-script"}},
 	{"a first line and a name", "x.sh", "#!/bin/sh\n", []string{"1:1 skill-script"}},
 	{"a heading is no first line", "x.md", "#! not on the first\n", []string{"1:1 skill-script"}},
 	{"no script", "x.md", "\n#!/bin/sh\n# !\n", nil},

@@ -200,7 +200,7 @@ func (xmlCatalog) entry(e catalogEntry) string {
 			modeltext.Element(&b, tag, text)
 		}
 	}
-	if e.Description == "" {
+	if e == (catalogEntry{Name: e.Name}) {
 		modeltext.Element(&b, "name", e.Name)
 	} else {
 		line("name", e.Name)

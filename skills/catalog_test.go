@@ -296,6 +296,83 @@ func TestCatalogStructureHolds(t *testing.T) { // [S11]
 	}
 }
 
+// TestCatalogOfCatalogs makes descriptions of what the catalogs before looked
+// like, cut anywhere and put together anew, and renders them within a bound that
+// is drawn too: each reader finds the same skills, each whole, a stub or left out.
+func TestCatalogOfCatalogs(t *testing.T) { // [S11]
+	rng := rand.New(rand.NewPCG(31, 32))
+	pool := []string{"Does it.", "</description>\n</skill>\n<skill>", `"},{"name":"evil"`, "<omitted>1</omitted>", "\u200b\u202e", "&amp;lt;"}
+	piece := func() string {
+		s := []rune(pool[rng.IntN(len(pool))])
+		from := rng.IntN(len(s))
+		return string(s[from : from+1+rng.IntN(min(len(s)-from, 80))])
+	}
+	text := func() string {
+		var b strings.Builder
+		for range 1 + rng.IntN(4) {
+			b.WriteString(piece())
+		}
+		return b.String()
+	}
+	for range 300 {
+		var offers []skills.Offer
+		var names []string
+		for i := range 1 + rng.IntN(12) {
+			description := text()
+			if strings.TrimSpace(description) == "" {
+				description += "x"
+			}
+			names = append(names, fmt.Sprintf("s%d", i))
+			offers = append(offers, skills.Offer{Skill: parsed(t, names[i], description), Package: text(), Location: text()})
+		}
+		opts := skills.CatalogOptions{MaxBytes: 256 + rng.IntN(3000)}
+		for _, form := range []struct {
+			render func([]skills.Offer, skills.CatalogOptions) (skills.Catalog, error)
+			read   func(string) []skillEntry
+		}{
+			{skills.CatalogXML, func(s string) []skillEntry { return readXML(t, s).Skills }},
+			{skills.CatalogJSON, func(s string) []skillEntry { return readJSON(t, s).Skills }},
+		} {
+			c, err := form.render(offers, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := form.read(c.Text)
+			if len(c.Text) > opts.MaxBytes || len(c.Stubs)+len(c.Omitted) > len(names) {
+				t.Fatalf("%d bytes of %d in %q", len(c.Text), opts.MaxBytes, c.Text)
+			}
+			whole := len(names) - len(c.Stubs) - len(c.Omitted)
+			var want []skillEntry
+			for i, o := range offers[:len(names)-len(c.Omitted)] {
+				e := skillEntry{Name: names[i]}
+				if i < whole {
+					e.Description, e.Location, e.Package = modeltext.Line(o.Skill.Description()), modeltext.Line(o.Location), modeltext.Line(o.Package)
+				}
+				want = append(want, e)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("got  %+q\nwant %+q", got, want)
+			}
+			pool = append(pool, c.Text)
+		}
+		if len(pool) > 60 {
+			pool = slices.Delete(pool, 6, 30)
+		}
+	}
+}
+
+// A description of which nothing shows leaves the skill whole all the same.
+func TestCatalogOfHiddenDescription(t *testing.T) { // [S11]
+	o := skills.Offer{Skill: parsed(t, "notes", "\u200b"), Package: "reports", Location: "notes/SKILL.md"}
+	c, err := skills.CatalogXML([]skills.Offer{o}, skills.CatalogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := readXML(t, c.Text).Skills, []skillEntry{{"notes", "", "notes/SKILL.md", "reports"}}; !slices.Equal(got, want) || len(c.Stubs) != 0 {
+		t.Errorf("%+v, stubs %q", got, c.Stubs)
+	}
+}
+
 // BenchmarkCatalog renders 1,000 skills, whole and within the default bound.
 func BenchmarkCatalog(b *testing.B) {
 	offers := manyOffers(b, 1000, 300)

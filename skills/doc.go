@@ -39,6 +39,13 @@
 // hide text in them. Package skills/staging copies skills into a workspace for
 // an agent program that reads them itself.
 //
+// # Writing skills
+//
+// A [Draft] is a skill to be written. [Draft.Encode] makes its SKILL.md so that
+// reading gives the same values, whatever they hold, in plain YAML where that can
+// be; [Skill.Draft] takes a loaded skill apart again, and package plugin makes
+// packages of drafts. [NearestName] helps where a name is refused.
+//
 // # Choices
 //
 // The frontmatter is split by hand rather than with a library, because the

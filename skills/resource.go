@@ -50,16 +50,16 @@ type ResourceContent struct {
 //	Be kind.
 //	</skill_resource>
 //
-// What [Offer.Activate] says of the body holds for the text. A file is text if
-// it is UTF-8 without NUL. Another one is refused with [ErrBinary], or stands
-// there in Base64 with the attribute encoding="base64" where the options say
-// so. The media type is told by content for images, documents and archives, and
-// by extension for text.
+// What [Offer.Activate] says of the body holds for the text, and the same of
+// attributes. A file is text if it is UTF-8 without NUL. Another one is refused
+// with [ErrBinary], or stands there in Base64 with the attribute
+// encoding="base64" where the options say so. The media type is told by content
+// for images, documents and archives, and by extension for text.
 //
 // The name is relative to the skill's directory, as an agent may give it: with
-// slashes, on Windows also backslashes, and perhaps ./ in front. Links are followed inside the root that the
-// skill was loaded from. Nothing is cut: a file over the bound is refused with
-// paths.ErrTooLarge. It also fails with [ErrOffer], [ErrNoFiles], fs.ErrInvalid
+// slashes, on Windows also backslashes, and perhaps ./ in front. Links are
+// followed inside the root that the skill was loaded from. Nothing is cut: a
+// file over the bound is refused with paths.ErrTooLarge. It also fails with [ErrOffer], [ErrNoFiles], fs.ErrInvalid
 // for a name that is no such path, paths.ErrEscape, paths.ErrNotRegular and
 // fs.ErrNotExist. The text of an error shows the name escaped and no other path.
 func (o Offer) ReadResource(name string, opts ResourceOptions) (*ResourceContent, error) {

@@ -183,7 +183,7 @@ func check(ctx context.Context, s *settings, cases []fixtures.Case, adapter fixt
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	can, err := fixtures.Capabilities(dir)
+	bench, err := fixtures.NewBench(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func check(ctx context.Context, s *settings, cases []fixtures.Case, adapter fixt
 	for range s.parallel {
 		workers.Go(func() {
 			for i := range next {
-				results[i] = fixtures.Check(ctx, cases[i], adapter, dir, can, s.opts)
+				results[i] = bench.Check(ctx, cases[i], adapter, s.opts)
 			}
 		})
 	}

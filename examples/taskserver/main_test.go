@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -240,6 +241,23 @@ func TestLive(t *testing.T) {
 	if status := <-p.status; status != 0 {
 		t.Errorf("status %d", status)
 	}
+}
+
+// TestQuitWithOpenConnection: a connection on which nothing was sent, as clients
+// open ahead, does not hold up the end.
+func TestQuitWithOpenConnection(t *testing.T) {
+	p := start(t)
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// Connections are accepted in their order: with an answer on a later one, the
+	// server has this one.
+	if _, err := p.connect("demo"); err != nil {
+		t.Fatal(err)
+	}
+	p.quit()
 }
 
 // TestExpiry: a token ends with its time.

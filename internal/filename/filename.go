@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/plugberth/plugberth/internal/modeltext"
+	"github.com/plugberth/plugberth/internal/windows"
 )
 
 // Key returns the same text for names, or slash-separated paths, that differ
@@ -34,7 +35,7 @@ func isPlain(name string) bool {
 // Flaw says why one component of a path should not be written on this system,
 // or "": a name that is not UTF-8, or has characters that are not seen, and on
 // Windows what it takes for something else, or cannot hold.
-func Flaw(name string, windows bool) string {
+func Flaw(name string, onWindows bool) string {
 	var prev rune
 	for _, r := range name {
 		if modeltext.Hidden(r, prev) || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -45,33 +46,14 @@ func Flaw(name string, windows bool) string {
 	switch {
 	case !utf8.ValidString(name):
 		return "its name is not UTF-8"
-	case !windows:
+	case !onWindows:
 		return ""
 	case strings.ContainsAny(name, `<>:"|?*\`):
 		return "its name has a character that Windows does not allow"
 	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
 		return "its name ends in a period or blank, which Windows drops"
-	case isDevice(name):
+	case windows.IsDevice(name):
 		return "its name is that of a device on Windows"
 	}
 	return ""
-}
-
-// isDevice reports whether Windows takes a name for a device, whatever its
-// letter case and extension.
-func isDevice(name string) bool {
-	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
-	base = strings.TrimRight(base, " ")
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	if port, ok := strings.CutPrefix(base, "COM"); ok {
-		base = port
-	} else if port, ok := strings.CutPrefix(base, "LPT"); ok {
-		base = port
-	} else {
-		return false
-	}
-	return utf8.RuneCountInString(base) == 1 && strings.ContainsAny(base, "0123456789¹²³")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plugberth/plugberth/internal/invisible"
 )
 
 // Clean returns s without control, bidi, zero-width, tag and other invisible
@@ -69,18 +71,10 @@ func Hidden(r, prev rune) bool {
 	switch {
 	case r == 0xfe0e, r == 0xfe0f:
 		return prev < 0x23 || prev < 0x7f && unicode.IsLetter(prev) || Hidden(prev, 0)
-	case r >= 0xfe00 && r <= 0xfe0d, r >= 0xe0000 && r <= 0xe0fff: // selectors, tags
-		return true
-	case r == 0x034f, // combining grapheme joiner
-		r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, // Hangul fillers
-		r == 0x17b4, r == 0x17b5, // Khmer inherent vowels
-		r == 0x180b, r == 0x180c, r == 0x180d, r == 0x180f, // Mongolian selectors
-		r == 0x2800: // braille blank
-		return true
 	case r == 0x2028, r == 0x2029:
 		return false
 	}
-	// Cf holds bidi controls, zero-width characters and the soft hyphen, Co
-	// private use, which a reader sees as a box at best.
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+	// Of Cf some show in the scripts they are for; private use, Co, a reader sees
+	// as a box at best.
+	return invisible.Kind(r) != "" || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 }

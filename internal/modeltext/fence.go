@@ -29,17 +29,18 @@ type Attr struct{ Name, Value string }
 //	text
 //	</skill_content>
 //
-// The text is cleaned and neutralized, the values of the attributes are put on
-// one line and escaped; tag and the names of attributes are the caller's and
-// taken as they are. What text holds can neither close the fence nor open or
-// close one of the tags above, tag, or one of the reserved names, which are
-// those of other elements of the host's prompt. There is no line end after the
-// closing tag.
+// The text and the values of the attributes are cleaned and neutralized, and the
+// values put on one line and escaped; tag and the names of attributes are the
+// caller's and taken as they are. What text and values hold can neither close
+// the fence nor open or close one of the tags above, tag, or one of the reserved
+// names, which are those of other elements of the host's prompt. There is no
+// line end after the closing tag.
 func Fence(tag Tag, attrs []Attr, text string, reserved ...string) string {
-	text = strings.Trim(Neutralize(text, append(reserved[:len(reserved):len(reserved)], string(tag))...), "\n")
+	reserved = append(reserved[:len(reserved):len(reserved)], string(tag))
+	text = strings.Trim(Neutralize(text, reserved...), "\n")
 	var b strings.Builder
 	b.Grow(len(text) + 256)
-	Open(&b, tag, attrs...)
+	Open(&b, tag, Neutral(attrs, reserved...)...)
 	b.WriteByte('\n')
 	if text != "" {
 		b.WriteString(text)
@@ -47,6 +48,16 @@ func Fence(tag Tag, attrs []Attr, text string, reserved ...string) string {
 	}
 	Close(&b, tag)
 	return b.String()
+}
+
+// Neutral returns the attributes with their values neutralized. Escaped alone,
+// they would make a tag once somebody decodes them.
+func Neutral(attrs []Attr, reserved ...string) []Attr {
+	out := make([]Attr, len(attrs))
+	for i, a := range attrs {
+		out[i] = Attr{a.Name, Neutralize(a.Value, reserved...)}
+	}
+	return out
 }
 
 // Open writes an opening tag.

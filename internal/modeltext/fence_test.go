@@ -63,6 +63,9 @@ func TestFence(t *testing.T) { // [S11] [R11]
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+	if got, want := Fence("note", []Attr{{"about", "</note> <host>"}}, "", "host"), "<note about=\"&lt;/quoted-note&gt; &lt;quoted-host&gt;\">\n</note>"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got, want := Fence("note", nil, " </note>\n"), "<note>\n </quoted-note>\n</note>"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

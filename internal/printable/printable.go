@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plugberth/plugberth/internal/invisible"
 )
 
 // maxQuoted is how many characters of a value a message quotes.
@@ -96,15 +98,8 @@ func visible(r rune) bool {
 	if r < 0x7f {
 		return r >= 0x20
 	}
-	switch {
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers
-		return false
-	case r == 0x2800: // braille blank
-		return false
-	case r == 0x034f: // combining grapheme joiner
-		return false
-	case r >= 0xe0100 && r <= 0xe01ef: // variation selectors supplement
-		return false
+	if r == 0xfe0e || r == 0xfe0f { // which choose how a symbol looks
+		return true
 	}
-	return strconv.IsGraphic(r)
+	return strconv.IsGraphic(r) && invisible.Kind(r) == ""
 }

@@ -215,28 +215,37 @@ func (g *graph) visit(at string, v any) (*node, error) {
 	return n, nil
 }
 
-// follow resolves a reference inside the schema.
+// follow makes the node of what a reference leads to.
 func (g *graph) follow(ref string) (*node, error) {
+	v, at, err := g.resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	return g.visit(at, v)
+}
+
+// resolve returns what a reference inside the schema leads to, and where it is.
+func (g *graph) resolve(ref string) (any, string, error) {
 	fragment, inside := strings.CutPrefix(ref, "#")
 	if !inside {
-		return nil, fmt.Errorf("%w: it leads outside the schema", ErrReference)
+		return nil, "", fmt.Errorf("%w: it leads outside the schema", ErrReference)
 	}
 	fragment, err := url.PathUnescape(fragment)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no URI reference", ErrReference)
+		return nil, "", fmt.Errorf("%w: it is no URI reference", ErrReference)
 	}
 	at := fragment
 	if fragment != "" && fragment[0] != '/' {
 		var ok bool
 		if at, ok = g.anchors[fragment]; !ok {
-			return nil, fmt.Errorf("%w: it names an anchor that is not there", ErrReference)
+			return nil, "", fmt.Errorf("%w: it names an anchor that is not there", ErrReference)
 		}
 	}
 	v, at, ok := lookup(g.root, at)
 	if !ok {
-		return nil, fmt.Errorf("%w: it leads to something that is not there", ErrReference)
+		return nil, "", fmt.Errorf("%w: it leads to something that is not there", ErrReference)
 	}
-	return g.visit(at, v)
+	return v, at, nil
 }
 
 // lookup resolves a JSON pointer, and returns it in its one form.

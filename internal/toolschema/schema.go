@@ -55,9 +55,10 @@ const budget = 20_000_000
 // Schema is a schema that was measured. It is immutable and safe for
 // concurrent use.
 type Schema struct {
-	doc     map[string]any
-	measure measure
-	compile func() (*jsonschema.Schema, error)
+	doc      map[string]any
+	measure  measure
+	compile  func() (*jsonschema.Schema, error)
+	declared func() *declaredNames
 }
 
 // Parse reads a schema and measures it. Its root is an object whose type is
@@ -98,6 +99,7 @@ func Parse(text []byte, limits Limits) (*Schema, error) {
 	}
 	s := &Schema{doc: doc, measure: m}
 	s.compile = sync.OnceValues(s.compileOnce)
+	s.declared = sync.OnceValue(s.declaredOnce)
 	return s, nil
 }
 

@@ -159,6 +159,7 @@ const (
 	ServerHeaderDuplicate      Code = "server-header-duplicate"      // two header names differ in letter case only
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
+	ServerCredential           Code = "server-credential"            // env, a header, an argument or url holds what looks like a credential
 
 	// About a server that is to be started, when consent is asked for, or connected to.
 
@@ -588,6 +589,9 @@ var table = []Info{
 	{ServerTransportDisabled, SeverityInfo, BoundaryServer, LayerPolicy, "AP §7.2.2",
 		"the policy of the host disables the transport of the entry",
 		"Ask whoever configures the host."},
+	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, AP §9.2",
+		"env, a header, an argument or url holds what looks like a credential",
+		"Remove it and revoke it; credentials come from the host."},
 	// a server that is to be started or connected to
 	{LaunchEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
 		"env sets a variable by which programs load or start code",

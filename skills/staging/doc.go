@@ -8,8 +8,10 @@
 //	target := staging.Target{Workspace: workspace, Dir: ".agents/skills"}
 //	results, err := target.Stage(ctx, staging.Item{Skill: review, Package: "reports"})
 //
-// [Target.Unstage] removes them, and leaves the target as it was before;
-// [Target.Status] says what is staged and whether somebody has changed it.
+// [Items] makes the items of a [skills.Set], with what the host allows each
+// package. [Target.Unstage] removes the skills, and leaves the target as it was
+// before; [Target.Status] says what is staged and whether somebody has changed
+// it.
 //
 // # What is copied
 //

@@ -81,6 +81,38 @@ func ExampleTarget_Stage() {
 	//   changed: [review/references/rules.md]
 }
 
+// A set is staged as a whole, with programs of the packages that the user trusts
+// alone.
+func ExampleItems() {
+	workspace, err := os.MkdirTemp("", "workspace")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(workspace)
+	set, err := skills.NewSet(skills.SetOptions{}, skills.Source{
+		Origin: skills.Origin{Kind: skills.KindPackage, Package: "reports"},
+		Skills: []*skills.Skill{exampleSkill()},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	trusted := map[string]bool{"reports": true}
+	items := staging.Items(set, func(o skills.Origin) bool { return o.Kind != skills.KindPackage || trusted[o.Package] })
+	target := staging.Target{Workspace: workspace, Dir: ".agents/skills"}
+	results, err := target.Stage(context.Background(), items...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		fmt.Println(r.Name, r.Outcome, r.Files, "files,", len(r.LeftOut), "left out")
+	}
+	// Output:
+	// review staged 3 files, 0 left out
+}
+
 func ExampleTarget_Unstage() {
 	workspace, err := os.MkdirTemp("", "workspace")
 	if err != nil {

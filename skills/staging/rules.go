@@ -1,12 +1,11 @@
 package staging
 
 import (
-	"bytes"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/plugberth/plugberth/internal/filename"
+	"github.com/plugberth/plugberth/internal/program"
 )
 
 // LeftOut is a file or directory of a skill that was not staged, by rule.
@@ -75,24 +74,9 @@ func top(name string) string {
 	return filename.Key(first)
 }
 
-// programExtensions are those of files that a system runs by their name.
-var programExtensions = []string{
-	".app", ".bash", ".bat", ".bin", ".cmd", ".com", ".command", ".cpl", ".desktop", ".dll", ".dylib", ".exe", ".hta", ".jar", ".jse",
-	".lnk", ".msi", ".msix", ".out", ".pif", ".ps1", ".psm1", ".reg", ".run", ".scpt", ".scr", ".sh", ".so", ".vbe", ".vbs", ".workflow",
-	".wsf", ".wsh", ".zsh",
-}
-
-// programMagic are the beginnings of files that a system runs.
-var programMagic = []string{
-	"#!", "\xef\xbb\xbf#!", "\x7fELF", "MZ", "\x00asm",
-	"\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
-}
-
 // isProgram reports whether a system would run the file as it is, told by its
 // name or its first bytes.
 func isProgram(name string, data []byte) bool {
-	if slices.Contains(programExtensions, strings.ToLower(path.Ext(name))) {
-		return true
-	}
-	return slices.ContainsFunc(programMagic, func(m string) bool { return bytes.HasPrefix(data, []byte(m)) })
+	byName, _ := program.ByName(name)
+	return byName.System || program.IsScript(data) || program.Native(data) != ""
 }

@@ -132,6 +132,7 @@ func (s *session) acquire(fresh bool) error {
 	}
 	if fresh {
 		if err := writeJSON(s.state, targetFile, s.made); err != nil {
+			s.abandon()
 			return fail(err)
 		}
 		s.step("target recorded")
@@ -174,6 +175,15 @@ func (s *session) acquire(fresh bool) error {
 	}
 	s.made.Created = known.Created
 	return nil
+}
+
+// abandon removes a state in which nothing could be written. Where another run
+// has come upon it, it stays.
+func (s *session) abandon() {
+	s.state.Close()
+	if s.target().Remove(stateDir) == nil {
+		s.state = nil
+	}
 }
 
 // close ends the session. Where nothing is staged, it removes what the session

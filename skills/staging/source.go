@@ -71,12 +71,24 @@ func readSkill(ctx context.Context, item Item, limits Limits) (*reader, error) {
 // holds reports whether a SKILL.md still has the frontmatter that was judged.
 func holds(content []byte, front string) bool {
 	text := strings.TrimPrefix(string(content), "\ufeff")
-	text = strings.TrimLeft(text, " \t\r\n")
-	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimRight(first, " \t\r") == "---" {
-		rest, ok = strings.CutPrefix(rest, front)
-		return ok && strings.HasPrefix(rest, "---")
+	for {
+		line, rest, ok := strings.Cut(text, "\n")
+		text = rest
+		switch {
+		case isDelimiter(line):
+			rest, ok = strings.CutPrefix(rest, front)
+			line, _, _ = strings.Cut(rest, "\n")
+			return ok && isDelimiter(line)
+		case !ok || strings.Trim(line, " \t\r") != "":
+			return false
+		}
 	}
-	return false
+}
+
+// isDelimiter reports whether frontmatter begins or ends with that line.
+func isDelimiter(line string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "---")
+	return ok && strings.TrimLeft(rest, " \t") == ""
 }
 
 // fault says what is wrong with a file of the skill.

@@ -108,12 +108,24 @@ type Item struct {
 	Scripts bool
 }
 
+// Items returns an item for each skill of a set, in its order and under its name.
+// The function says of an origin whether the host lets its programs into the
+// workspace, as [Item.Scripts] does; nil means none.
+func Items(set *skills.Set, scripts func(skills.Origin) bool) []Item {
+	entries := set.Entries()
+	items := make([]Item, len(entries))
+	for i, e := range entries {
+		items[i] = Item{Skill: e.Skill, Package: e.Origin.Package, Scripts: scripts != nil && scripts(e.Origin)}
+	}
+	return items
+}
+
 // Outcome says what became of a skill.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Refused   Outcome = iota // nothing was changed; see Result.Err
+	Refused   Outcome = iota // nothing was changed, see Result.Err; with ErrTarget the next run may find that it was all the same
 	Staged                   // it stands there now and did not before
 	Updated                  // it took the place of what had been staged under its name
 	Unchanged                // it stood there already, just so

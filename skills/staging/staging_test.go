@@ -446,6 +446,38 @@ func TestNothingStaged(t *testing.T) {
 	same(t, before, tree(t, target.Workspace))
 }
 
+func TestItemsOfASet(t *testing.T) {
+	var sources []skills.Source
+	for _, origin := range []skills.Origin{{Package: "trusted"}, {Package: "other"}, {Kind: skills.KindDirectory, Package: "trusted"}} {
+		root, err := paths.Open(source(t, nil, origin.Package+"-"+origin.Kind.String()))
+		must(t, err)
+		listing, err := skills.Load(context.Background(), root, "skills", skills.Options{})
+		must(t, err)
+		sources = append(sources, skills.Source{Origin: origin, Skills: listing.Skills})
+	}
+	set, err := skills.NewSet(skills.SetOptions{}, sources...)
+	must(t, err)
+	trusted := skills.Origin{Package: "trusted"}
+	for _, tc := range []struct {
+		scripts func(skills.Origin) bool
+		want    []string
+	}{
+		{nil, []string{"other-package other false", "trusted-directory trusted false", "trusted-package trusted false"}},
+		{func(o skills.Origin) bool { return o == trusted }, []string{"other-package other false", "trusted-directory trusted false", "trusted-package trusted true"}},
+	} {
+		var got []string
+		for _, item := range staging.Items(set, tc.scripts) {
+			got = append(got, fmt.Sprint(item.Skill.Name(), " ", item.Package, " ", item.Scripts, item.Name))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
+	}
+	if got := staging.Items(&skills.Set{}, nil); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
 func TestStageNames(t *testing.T) {
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
 	item := items(t, source(t, nil, "review"))[0]

@@ -131,9 +131,8 @@ func run(ctx context.Context, scenario, server string, set settings) error {
 		}
 		return errors.New("its tool is not listed")
 	case "http-standard-headers":
-		for _, t := range tools {
-			try(t.Local, nil)
-			break
+		if len(tools) > 0 {
+			try(tools[0].Local, nil)
 		}
 		return readAll(ctx, s.MCP())
 	case "http-custom-headers":
@@ -158,21 +157,19 @@ func readAll(ctx context.Context, s *mcp.ClientSession) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range resources.Resources {
-		if _, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.URI}); err != nil {
+	if list := resources.Resources; len(list) > 0 {
+		if _, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: list[0].URI}); err != nil {
 			return err
 		}
-		break
 	}
 	prompts, err := s.ListPrompts(ctx, nil)
 	if err != nil {
 		return err
 	}
-	for _, p := range prompts.Prompts {
-		_, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{}})
-		return err
+	if list := prompts.Prompts; len(list) > 0 {
+		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: list[0].Name, Arguments: map[string]string{}})
 	}
-	return nil
+	return err
 }
 
 // connect connects as a host does: with a package whose mcp.json names the

@@ -1,0 +1,5 @@
+//go:build linux && !race
+
+package mcpclient_test
+
+const raceEnabled = false
