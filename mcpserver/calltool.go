@@ -45,11 +45,8 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	case tool == nil:
 		return e.callSDKTool(next, c)
 	}
-	if err := json.Unmarshal(c.arguments(), &c.value); err != nil {
-		return e.answer(c, invalidArguments("they are not valid JSON, or have a number that is too large"), nil, ""), nil
-	}
-	if more(c.value, maxValues) < 0 {
-		return e.answer(c, invalidArguments(fmt.Sprintf("they have more than %d values", maxValues)), nil, ""), nil
+	if problem := c.decode(); problem != "" {
+		return e.answer(c, invalidArguments(problem), nil, ""), nil
 	}
 	if err := tool.input.Validate(c.value); err != nil {
 		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
@@ -67,6 +64,17 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 // maxValues bounds how many JSON values the arguments of a call have: the
 // validator makes an error of each that does not fit.
 const maxValues = 20_000
+
+// decode sets the value of the arguments, or says what is wrong with them.
+func (c *call) decode() (problem string) {
+	if err := json.Unmarshal(c.arguments(), &c.value); err != nil {
+		return "they are not valid JSON, or have a number that is too large"
+	}
+	if more(c.value, maxValues) < 0 {
+		return fmt.Sprintf("they have more than %d values", maxValues)
+	}
+	return ""
+}
 
 // more returns how many values are allowed beside those of v, negative if v has
 // too many.

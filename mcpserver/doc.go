@@ -48,11 +48,33 @@
 // question that blocks the run is no error: the result says that it is recorded
 // and that the turn ends here.
 //
+// # Tools of plugins
+//
+// A registry that follows a tool catalog ([Options].Catalog, or [Registry.Push]
+// where that is in another process) offers its tools beside those of the channel
+// and the host, to each grant those of its surface. Agents that are connected see
+// a change at once, whole, and are notified. Each call is judged again, by the
+// [Authorizer] and the catalog of that moment, before the plugin's [Invoker] is
+// asked once:
+//
+//	var invokers mcpserver.Invokers
+//	invokers.Set("team-notes", notes)
+//	registry, err := mcpserver.New(mcpserver.Options{Catalog: cat, Invokers: &invokers})
+//	…
+//	err = cat.Declare("team-notes", tools...)
+//	…
+//	err = registry.SetSurface(minted.ID, "admin")
+//
+// A tool that is withdrawn, suspended or off the run's surface is gone for lists
+// and calls at once, and its calls in flight are canceled; one that is declared
+// anew lets them finish. Package bridge offers the tools of MCP servers and
+// skills in the same way.
+//
 // # The end of a grant
 //
 // [Registry.Revoke], [Registry.RevokeTask], expiry and [Registry.Shutdown] end
 // a grant the same way: its token is refused, calls in flight are answered with
 // the reason, then streams and sessions end. Nothing of it is left.
 //
-// How it works, and why so, is in docs/mcpserver.md.
+// How it works, and why so, is in docs/mcpserver.md and docs/catalog.md.
 package mcpserver

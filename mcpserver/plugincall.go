@@ -41,8 +41,8 @@ func (e *endpoint) callPlugin(c *call, v *view) (mcp.Result, error) {
 	// What happens to the tool from here on is seen by the second look, or cancels
 	// the call.
 	c.plugin = &pluginCall{grant: e.grant, entry: t.entry}
-	if !json.Valid(c.arguments()) {
-		return e.answer(c, invalidArguments("they are not valid JSON"), nil, ""), nil
+	if problem := c.decode(); problem != "" {
+		return e.answer(c, invalidArguments(problem), nil, ""), nil
 	}
 	if refused := e.begin(c, true); refused != nil {
 		return e.answer(c, *refused, nil, ""), nil

@@ -173,6 +173,7 @@ func TestRefused(t *testing.T) {
 		{name: "wrong type", tool: "plugin_p_do", args: args{"text": 7}, outcome: mcpserver.OutcomeInvalid, says: "/text"},
 		{name: "too long", tool: "plugin_p_do", args: args{"text": strings.Repeat("private", 30)}, outcome: mcpserver.OutcomeInvalid, says: "/text"},
 		{name: "no such argument", tool: "plugin_p_do", args: args{"private": 1}, outcome: mcpserver.OutcomeInvalid, says: "do not fit"},
+		{name: "too many values", tool: "plugin_p_do", args: args{"text": make([]int, 30_000)}, outcome: mcpserver.OutcomeInvalid, says: "more than 20000 values"},
 		{name: "no object", tool: "plugin_p_do", args: []int{1}, outcome: mcpserver.OutcomeInvalid, says: "do not fit"},
 		{name: "output schema", tool: "plugin_p_do", asked: 1, outcome: mcpserver.OutcomeResult, says: "failed on the host's side", detail: "output schema",
 			invoke: func(context.Context, mcpserver.Invocation) (mcpserver.Result, error) {

@@ -144,10 +144,8 @@ type offer struct {
 func (s *toolSet) beside(more *surfaceSet, log *slog.Logger) *offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.offers) > 0 && (more == nil || s.offersOf != more.view) {
+	if more != nil && s.offersOf != more.view {
 		clear(s.offers)
-	}
-	if more != nil {
 		s.offersOf = more.view
 	}
 	if o := s.offers[more]; o != nil {

@@ -52,7 +52,7 @@ type MCP struct {
 }
 
 // NewMCP offers what the host has now and follows it until [MCP.Close], or until
-// the host is closed. It fails where Surfaces is missing.
+// the host is closed, which takes all of it away. It fails where Surfaces is missing.
 func NewMCP(host *mcpclient.Host, c *catalog.Catalog, opts MCPOptions) (*MCP, error) {
 	if opts.Surfaces == nil {
 		return nil, errors.New("bridge: MCPOptions.Surfaces is missing")
@@ -76,6 +76,7 @@ func (m *MCP) follow(events <-chan mcpclient.Event) {
 		select {
 		case e, ok := <-events:
 			if !ok {
+				m.end() // the host is closed, and nothing of it can be called
 				return
 			}
 			if e.Tools {
@@ -252,6 +253,10 @@ func forAgent(ctx context.Context, err error) error {
 func (m *MCP) Close() {
 	m.stop()
 	m.work.Wait()
+	m.end()
+}
+
+func (m *MCP) end() {
 	m.syncing.Lock()
 	defer m.syncing.Unlock()
 	m.closed = true

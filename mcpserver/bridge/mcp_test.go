@@ -291,4 +291,8 @@ func TestMCPPins(t *testing.T) {
 	if _, text := e.call("mcp__demo__s__t", nil); text != "from t" {
 		t.Error(text)
 	}
+	if err := clients.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the tools of a closed host go", func() bool { return e.names(t) == "" })
 }

@@ -13,6 +13,9 @@
 // by [Snapshot.Newer], so that delayed and reordered ones bring nothing back. A
 // [Refresher] pushes the newest to many [Target]s.
 //
+// Tools that come from elsewhere, such as those of MCP servers, stand in the same
+// catalog under the names that they have there ([Catalog.Bridge]).
+//
 // The package knows no protocol and starts nothing but the goroutines of a
 // Refresher, so that a backend can own the catalog where no agent connects.
 //
