@@ -276,6 +276,9 @@ func TestJSON(t *testing.T) { // [K3]
 	if err := e.CheckInput(json.RawMessage(`{"n":"secret"}`)); strings.Contains(err.Error(), "secret") {
 		t.Errorf("it quotes them: %v", err)
 	}
+	if e.CheckInput(json.RawMessage(`{"n":1,"N":"x"}`)) == nil || e.CheckInput(json.RawMessage(`{"n":1,"n":1}`)) == nil {
+		t.Error("it takes members that another reader reads otherwise")
+	}
 	if e.CheckOutput(map[string]any{"ok": true}) != nil || e.CheckOutput(map[string]any{}) == nil || e.CheckOutput(nil) == nil {
 		t.Error("it does not judge results")
 	}

@@ -82,13 +82,21 @@ func (e Entry) Equal(o Entry) bool {
 }
 
 // CheckInput judges the arguments of a call, a JSON object or nothing, by the
-// input schema. Its error names what is wrong in words for whoever wrote them,
+// input schema, and refuses what another reader would take for other members. Its
+// error names what is wrong in words for whoever wrote them,
 // and quotes no value.
 func (e Entry) CheckInput(arguments json.RawMessage) error {
 	if e.in == nil {
 		return ErrSnapshot
 	}
-	return e.in.ValidateJSON(arguments)
+	if err := e.in.ValidateJSON(arguments); err != nil || len(arguments) == 0 {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(arguments, &v); err != nil {
+		return err
+	}
+	return e.in.CheckNames(arguments, v)
 }
 
 // CheckOutput judges the structured content of a result, decoded JSON with
