@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -646,5 +647,37 @@ func TestAnnotations(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestFollowEnds: a registry that is shut down follows its catalog no more, and
+// leaves no goroutine behind; one that was never pushed a snapshot has none.
+func TestFollowEnds(t *testing.T) {
+	following := func() bool {
+		buf := make([]byte, 1<<20)
+		return strings.Contains(string(buf[:runtime.Stack(buf, true)]), "tellChanges")
+	}
+	c := newCatalog(t)
+	for _, o := range []mcpserver.Options{{Catalog: c}, {}} {
+		reg, err := mcpserver.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Catalog == nil {
+			if following() {
+				t.Error("a registry without a catalog follows one")
+			}
+			if err := reg.Push(t.Context(), c.Snapshot()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "it follows", following)
+		for range 2 {
+			if err := reg.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "it follows no more", func() bool { return !following() })
+		declare(t, c, "aa", declared("a", "A."))
 	}
 }

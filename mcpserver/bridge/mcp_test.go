@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -121,6 +122,10 @@ func TestMCP(t *testing.T) {
 	m.Sync()
 	if e.catalog.Snapshot().Len() > 0 {
 		t.Error("a closed bridge offers tools")
+	}
+	buf := make([]byte, 1<<20)
+	if strings.Contains(string(buf[:runtime.Stack(buf, true)]), "bridge.(*MCP).follow") {
+		t.Error("a closed bridge follows its host")
 	}
 }
 
