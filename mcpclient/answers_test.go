@@ -247,3 +247,23 @@ func TestServerWithoutTools(t *testing.T) { // [R11]
 		t.Errorf("%v %v %v", tools, dropped, err)
 	}
 }
+
+// TestDuplicateTools: of tools with one name a session gives the first.
+func TestDuplicateTools(t *testing.T) { // [R9]
+	opts := testOptions(t)
+	opts.Launcher = rawServer(t, func(method string) string {
+		if method == "tools/list" {
+			return `{"tools":[{"name":"a","description":"first","inputSchema":{"type":"object"}},{"name":"a","description":"second","inputSchema":{"type":"object"}}]}`
+		}
+		return rawInitialize
+	})
+	s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tools, dropped, err := s.Tools(t.Context())
+	if err != nil || len(tools) != 1 || tools[0].Description != "first" || len(dropped) != 1 || dropped[0].Local != "a" {
+		t.Errorf("%+v %v %v", tools, dropped, err)
+	}
+}

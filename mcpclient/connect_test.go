@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,5 +195,35 @@ func TestCanceledHandshake(t *testing.T) { // [R3] [R4]
 	cancel()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPolicyEndsConnecting: what the host's policy refuses, a limit or a wish for
+// authorization is not tried again in another version.
+func TestPolicyEndsConnecting(t *testing.T) { // [R3] [R7]
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		want   error
+	}{
+		"redirect":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://other.example/", 307) }, ErrNotAllowed},
+		"limit":         {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "99999999") }, ErrLimit},
+		"authorization": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, ErrServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int32
+			ts := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				tries.Add(1)
+				tt.answer(w, r)
+			}))
+			p := loadServers(t, map[string]any{"s": map[string]any{"type": "streamable-http", "url": localhost(ts)}})
+			s, err := Connect(t.Context(), p, one, "s", Options{Egress: DesktopEgress()})
+			if err == nil {
+				s.Close()
+			}
+			// The SDK asks for the newest version and then for an older one.
+			if n := tries.Load(); !errors.Is(err, tt.want) || n > 2 {
+				t.Errorf("%v after %d requests", err, n)
+			}
+		})
 	}
 }
