@@ -205,7 +205,9 @@ func TestPolicyEndsConnecting(t *testing.T) { // [R3] [R7]
 		answer http.HandlerFunc
 		want   error
 	}{
-		"redirect":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://other.example/", http.StatusTemporaryRedirect) }, ErrNotAllowed},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://other.example/", http.StatusTemporaryRedirect)
+		}, ErrNotAllowed},
 		"limit":         {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "99999999") }, ErrLimit},
 		"authorization": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, ErrServer},
 	} {
