@@ -154,7 +154,7 @@ var attacks = []attack{
 		is: mcpclient.ErrServer, says: []string{"ended"}, after: comesBack},
 	{name: "stdio: leaves its session", rules: "[R4]", entry: local("leaves its session"), run: attackedBy,
 		is: mcpclient.ErrServer, says: []string{"ended"}, left: 1},
-	{name: "stdio: LD_PRELOAD in env", rules: "[R2]", entry: local("good", "LD_PRELOAD", "/tmp/evil.so"), host: refuseLoaders, run: connects,
+	{name: "stdio: LD_PRELOAD in env", rules: "[R2]", entry: local("good", "LD_PRELOAD", "/opt/evil.so"), host: refuseLoaders, run: connects,
 		is: mcpclient.ErrNotAllowed, says: []string{"did not consent", "LD_PRELOAD"}},
 	{name: "stdio: a link in place of PLUGIN_DATA", rules: "[E3]", entry: local("good"), host: linkData, run: connects,
 		is: plugin.ErrDataDir, says: []string{"a link or file stands in its place"}},

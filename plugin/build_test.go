@@ -468,7 +468,7 @@ func randomDraft(rnd *rand.Rand) *plugin.Draft {
 		value, _ := json.Marshal(map[string]any{text(): text(), "n": rnd.Float64()})
 		d.Extensions[text()] = value
 	}
-	files := []string{"bin/run x", text(), "work/sub/", ""}
+	files := []string{"bin/run x", text(), "jobs/sub/", ""}
 	for i := range rnd.IntN(3) {
 		s := skills.Draft{Name: fmt.Sprintf("s%d", i), Description: "x" + text(), License: text(), Body: text()}
 		if some() {
@@ -494,7 +494,7 @@ func randomDraft(rnd *rand.Rand) *plugin.Draft {
 	for i := range rnd.IntN(3) {
 		s := plugin.ServerDraft{Name: fmt.Sprint(text(), i), Type: plugin.TransportStdio}
 		if some() {
-			s.Stdio = plugin.Stdio{Command: "./bin/run", Args: args(), Cwd: "./work/sub"}
+			s.Stdio = plugin.Stdio{Command: "./bin/run", Args: args(), Cwd: "./jobs/sub"}
 			if some() {
 				s.Stdio.Env = map[string]string{"A": text(), "B é": text()}
 			}
