@@ -598,7 +598,7 @@ func FuzzBuild(f *testing.F) {
 			delete(d.Extensions, name)
 		}
 		d.Servers = append(d.Servers, plugin.ServerDraft{Name: name, Type: plugin.TransportStdio, Stdio: plugin.Stdio{Command: "c", Args: []string{value}, Env: map[string]string{name: value}}})
-		d.Files = memoryFiles("bin/run x", "", "work/sub/", "")
+		d.Files = memoryFiles("bin/run x", "", "jobs/sub/", "")
 		if _, err := d.Build(context.Background(), plugin.BuildOptions{}); err != nil {
 			var build *plugin.BuildError
 			if !errors.As(err, &build) {

@@ -83,8 +83,7 @@ func (e Entry) Equal(o Entry) bool {
 
 // CheckInput judges the arguments of a call, a JSON object or nothing, by the
 // input schema, and refuses what another reader would take for other members. Its
-// error names what is wrong in words for whoever wrote them,
-// and quotes no value.
+// error names what is wrong in words for whoever wrote them, and quotes no value.
 func (e Entry) CheckInput(arguments json.RawMessage) error {
 	if e.in == nil {
 		return ErrSnapshot
