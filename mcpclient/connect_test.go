@@ -229,3 +229,21 @@ func TestPolicyEndsConnecting(t *testing.T) { // [R3] [R7]
 		})
 	}
 }
+
+// TestConnectUnsupported: what the host loaded as unsupported or disabled is
+// not opened by Connect either.
+func TestConnectUnsupported(t *testing.T) { // [C9] [R12]
+	allow := Options{Consent: func(context.Context, ConsentRequest) error { return nil }, DataRoot: t.TempDir()}
+	for _, tt := range []struct {
+		load plugin.Options
+		want error
+	}{
+		{plugin.Options{Unsupported: []plugin.Transport{plugin.TransportStdio}}, ErrUnsupported},
+		{plugin.Options{Disabled: []plugin.Transport{plugin.TransportStdio}}, ErrNotAllowed},
+	} {
+		p := loadPluginWith(t, tt.load, "p", "s")
+		if _, err := Connect(t.Context(), p, one, "s", allow); !errors.Is(err, tt.want) {
+			t.Errorf("got %v, want %v", err, tt.want)
+		}
+	}
+}
