@@ -8,7 +8,8 @@
 // Each PATH is the directory of one plugin. Servers on stdio are programs of
 // the package: they are started only with -allow-stdio, with their data below
 // DIR, or in a directory that is removed again. Remote servers may be public
-// ones, and those on this machine whose URL says so.
+// ones, and those on this machine whose URL says so. testdata/demo is a package
+// to try, whose server is started with go run.
 //
 // -call calls a tool by the name under which it is exposed, with a JSON object
 // of arguments; -call all:TOOL calls the tool of that name with {} on each
