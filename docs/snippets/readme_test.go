@@ -24,21 +24,21 @@ func readmeServers(ctx context.Context, p *plugin.Plugin, askTheUser mcpclient.C
 	if err := host.Add(plugin.Instance{ID: "installation 1"}, p); err != nil {
 		return err
 	}
-	err = host.Ready(ctx) // all have connected or failed
+	err = host.Ready(ctx) // all have connected or failed; host.Tools() is what they offer
 	if err != nil {
 		return err
 	}
-	result, err := host.Call(ctx, host.Tools()[0].Name, arguments, mcpclient.CallOptions{})
+	result, err := host.Call(ctx, "mcp__demo__files__read", arguments, mcpclient.CallOptions{})
 	_ = result
 	return err
 }
 
-func readmeEndpoint(store channel.Store, file string) error {
+func readmeEndpoint(mux *http.ServeMux, store channel.Store, file string) error {
 	registry, err := mcpserver.New(mcpserver.Options{})
 	if err != nil {
 		return err
 	}
-	http.Handle("/mcp", registry)
+	mux.Handle("/mcp", registry)
 	minted, err := registry.Mint(mcpserver.Grant{
 		Identity: mcpserver.Identity{Task: "task 7"},
 		Channel:  channel.Of(channel.NewBuffered(store)),
