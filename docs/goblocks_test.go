@@ -135,11 +135,11 @@ func (c *corpus) find(lines []string) error {
 			if f.compiled() {
 				return nil
 			}
-			best = near{matched: len(block), file: f, line: first.number}
+			best = near{unbuilt: true, matched: len(block), file: f, line: first.number}
 			continue
 		}
 		if m.deepest > best.matched {
-			best = near{m.deepest, f, first.number, m.wants, m.has}
+			best = near{matched: m.deepest, file: f, line: first.number, wants: m.wants, has: m.has}
 		}
 	}
 	return fmt.Errorf("the block stands in no Go file: %s\n%s", best.explain(c, block), strings.Join(lines, "\n"))
@@ -198,7 +198,6 @@ type matcher struct {
 
 	deepest    int // lines of the block that were found
 	wants, has string
-	line       int
 }
 
 // match reports whether the block from its line i on is what stands in the file
@@ -240,7 +239,9 @@ func (m *matcher) same(i, j int) bool {
 		got = m.file.lines[j]
 	}
 	if got.text == want.text && got.indent == m.extra+want.indent {
-		m.deepest = max(m.deepest, i+1)
+		if i+1 > m.deepest {
+			m.deepest, m.wants, m.has = i+1, "", ""
+		}
 		return true
 	}
 	if i >= m.deepest {
@@ -261,6 +262,7 @@ func (m *matcher) begins(line int) bool {
 
 // near is the place that is most like a block.
 type near struct {
+	unbuilt    bool // all of the block stands there
 	matched    int
 	file       *goFile
 	line       int
@@ -270,7 +272,7 @@ type near struct {
 // explain says what the nearest place is, and what is different there.
 func (n near) explain(c *corpus, block []blockLine) string {
 	switch {
-	case n.file != nil && n.matched == len(block) && n.wants == "":
+	case n.unbuilt:
 		return fmt.Sprintf("it stands at %s:%d, which no build takes", n.file.path, n.line)
 	case n.file != nil && n.wants == "":
 		return fmt.Sprintf("nearest is %s:%d, where the file does not end with it", n.file.path, n.line)
@@ -349,7 +351,7 @@ func h() { one() }
 		{"declarations", "func h() { one() }", ""},
 		{"a file", "package b\n\nvar y = 1", ""},
 		{"a file without its comment", "package a\n\nfunc f() error {\n\t// …\n}\n\nfunc h() { one() }", ""},
-		{"a part of a file that says package", "package a\n\nfunc f() error {\n\t// …\n}", "does not end with it"},
+		{"a part of a file that says package", "package a\n\nfunc f() error {\n\t// …\n\treturn nil\n}", "does not end with it"},
 		{"another order", "if err != nil {\n\treturn err\n}\nx, err := g()", "nearest is"},
 		{"a line left out", "x, err := g()\nreturn nil", "1 lines are as in the block"},
 		{"another indentation", "for range x {\none()\n}", "then the block has\n\tone()"},

@@ -106,8 +106,6 @@ func slug(text string) string {
 	}, text)
 }
 
-var codeSpan = regexp.MustCompile("(?s)(`+)(.+?)(`+)")
-
 // spans returns the code spans of a page's prose with their lines. A span may go
 // over a line's end.
 func (p *page) spans() []proseLine {
@@ -140,18 +138,45 @@ func (p *page) eachSpan(f func(number int, span string) string) string {
 	}
 	text := joined.String()
 	var out strings.Builder
-	last := 0
-	for _, m := range codeSpan.FindAllStringSubmatchIndex(text, -1) {
-		if m[3]-m[2] != m[7]-m[6] || strings.Contains(text[m[4]:m[5]], "\n\n") {
-			continue // no span: its ends differ, or it would go over a paragraph's end
+	for i := 0; i < len(text); {
+		ticks := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
+		if ticks == 0 {
+			next := strings.IndexByte(text[i:], '`')
+			if next < 0 {
+				next = len(text) - i
+			}
+			out.WriteString(text[i : i+next])
+			i += next
+			continue
 		}
-		line := p.prose[strings.Count(text[:m[0]], "\n")].number
-		out.WriteString(text[last:m[0]])
-		out.WriteString(f(line, text[m[4]:m[5]]))
-		last = m[1]
+		start := i + ticks
+		length := closing(text[start:], ticks)
+		if length < 0 {
+			out.WriteString(text[i:start])
+			i = start
+			continue
+		}
+		line := p.prose[strings.Count(text[:i], "\n")].number
+		out.WriteString(f(line, text[start:start+length]))
+		i = start + length + ticks
 	}
-	out.WriteString(text[last:])
 	return out.String()
+}
+
+// closing returns where a span ends that began with so many backticks: at as many,
+// before the paragraph's end. It is -1 where it does not.
+func closing(text string, ticks int) int {
+	if end := strings.Index(text, "\n\n"); end >= 0 {
+		text = text[:end]
+	}
+	for i := 0; i < len(text); i++ {
+		n := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
+		if n == ticks {
+			return i
+		}
+		i += n
+	}
+	return -1
 }
 
 func TestReadPage(t *testing.T) {

@@ -18,9 +18,6 @@ import (
 // root leads from this directory to the repository's.
 const root = ".."
 
-// modulePath is the module that the documents are about.
-const modulePath = "github.com/plugberth/plugberth"
-
 // A goFile is one Go file of the repository.
 type goFile struct {
 	path  string // from the root, with slashes
