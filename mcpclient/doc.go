@@ -12,10 +12,13 @@
 // connected to again when it is used:
 //
 //	h, err := mcpclient.NewHost(mcpclient.HostOptions{Options: opts})
+//	…
 //	defer h.Close(ctx)
 //	err = h.Add(plugin.Instance{ID: "an installation"}, p)
 //	err = h.Ready(ctx)
-//	for _, tool := range h.Tools() { ... }
+//	for _, tool := range h.Tools() {
+//		…
+//	}
 //	result, err := h.Call(ctx, "mcp__demo__files__read", arguments, mcpclient.CallOptions{})
 //
 // [Host.Servers] says what became of each server, [Host.Watch] what changes.

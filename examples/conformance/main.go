@@ -16,7 +16,8 @@
 // and -spec, which leaves out what the specification leaves to the client.
 // -strict insists on every key that a case states. -deviations names a file
 // with the cases that the loader is known to fail, one a line, each followed by
-// the reason.
+// the reason. -parallel says how many cases run at a time, -timeout how long one
+// may take, and -v names every case.
 //
 // The exit status is 0 when all passed, 1 when something failed, and 2 when the
 // program could not do its work.

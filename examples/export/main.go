@@ -3,7 +3,7 @@
 //
 // Usage:
 //
-//	export [-name NAME] [-version VERSION] [-lenient] [-since OLD] [-dir DIR] [-zip FILE] [-tar FILE] [-replace HASH] [-force] SKILLS
+//	export [-name NAME] [-version VERSION] [-description TEXT] [-lenient] [-since OLD] [-dir DIR] [-zip FILE] [-tar FILE] [-replace HASH] [-force] SKILLS
 //
 // SKILLS is a directory that holds one directory a skill. The package is named
 // after it where -name says nothing, as near as names allow. With -lenient,
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	flags.StringVar(&s.manifest.Name, "name", "", "the package's `NAME`; that of the directory where it is left out")
 	flags.StringVar(&s.manifest.Version, "version", "", "its `VERSION`; the content hash stands for one that is left out")
-	flags.StringVar(&s.manifest.Description, "description", "", "what it is `for`")
+	flags.StringVar(&s.manifest.Description, "description", "", "a `TEXT` that says what it is for")
 	lenient := flags.Bool("lenient", false, "repair skills with faults that some hosts forgive")
 	flags.StringVar(&s.since, "since", "", "say what changed since the package `OLD`, a directory or archive")
 	flags.StringVar(&s.dir, "dir", "", "write a directory `DIR`")
