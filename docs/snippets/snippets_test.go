@@ -25,7 +25,8 @@ import (
 // The snippets are run here as a host would run them, one after the other, on a
 // package whose server is the test's own program.
 
-func TestMain(m *testing.M) {
+// init makes this program the package's server where it is started as such.
+func init() {
 	if slices.Contains(os.Args, "serve-mcp") {
 		server := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
 		mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "Reads."},
@@ -35,9 +36,8 @@ func TestMain(m *testing.M) {
 		if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
-		return
+		os.Exit(0)
 	}
-	os.Exit(m.Run())
 }
 
 // What the host of the snippets has.
