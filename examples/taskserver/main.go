@@ -40,6 +40,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/plugberth/plugberth/channel"
@@ -47,7 +48,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -89,8 +90,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(ids) == 0 {
 		ids = []string{"demo"}
 	}
-	s := &server{out: json.NewEncoder(stdout), stderr: stderr, tasks: make(map[string]*task)}
-	s.out.SetEscapeHTML(false)
+	s := &server{out: stdout, stderr: stderr, tasks: make(map[string]*task)}
 	if err := s.serve(ctx, *addr, ids, *live, *ttl, stdin); err != nil {
 		fmt.Fprintln(stderr, "taskserver:", err)
 		return statusFailed
@@ -105,7 +105,7 @@ type server struct {
 	stderr   io.Writer
 
 	mu  sync.Mutex // guards out
-	out *json.Encoder
+	out io.Writer
 }
 
 // task is what the host knows of a task.
