@@ -8,13 +8,13 @@
 //   - multitenant is a host that serves several tenants, who see nothing of each
 //     other.
 //
-// For who writes packages:
+// For authors of packages:
 //
 //   - inspect shows what is in a package, what was left out, and why. It is made
 //     for CI too.
 //   - export makes a package of a directory of skills.
 //
-// For who writes a host, a part each:
+// For authors of hosts, a part each:
 //
 //   - connect runs the MCP servers of packages and calls their tools.
 //   - embedskills ships skills inside a binary, beside those of packages.
@@ -22,9 +22,7 @@
 //   - catalog changes the tools of agents that are connected.
 //   - conformance judges a loader, in any language, by the conformance corpus.
 //
-// Run one with
-//
-//	go run ./examples/host
-//
-// and copy it with its directory: it builds in any module that requires this one.
+// "go run ./examples/host" runs one, and -h says what it takes. To begin a program
+// with one, copy its directory into a module of your own, "go get" this module and
+// run "go mod tidy": nothing else of this repository is needed.
 package examples
