@@ -53,6 +53,11 @@ func TestStarters(t *testing.T) {
 		t.Fatal(err)
 	}
 	readDirectories(t, root)
+	// What is required has to be on the machine, as for any test of the starters;
+	// the copies must do with that.
+	if out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "./...").CombinedOutput(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
 	for _, name := range starters(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -185,8 +185,7 @@ func (s *server) serve(ctx context.Context, addr string, ids []string, live bool
 		}
 	}()
 	select {
-	case err := <-failed:
-		return err
+	case err = <-failed:
 	case <-ctx.Done():
 	case <-quit:
 	}
@@ -203,9 +202,9 @@ func (s *server) serve(ctx context.Context, addr string, ids []string, live bool
 	defer cancel()
 	if web.Shutdown(end) != nil {
 		// A client that connects ahead and has sent nothing yet counts as busy.
-		return web.Close()
+		err = errors.Join(err, web.Close())
 	}
-	return nil
+	return err
 }
 
 // reachable is the address under which a listener can be reached from here.
