@@ -17,12 +17,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/plugberth/plugberth/mcpserver"
@@ -30,12 +32,36 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "catalog:", err)
-		os.Exit(2)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// The exit statuses.
+const (
+	statusOK     = 0
+	statusFailed = 2
+)
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("catalog", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprintln(stderr, "usage: catalog") }
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return statusOK
+		}
+		return statusFailed
 	}
+	if flags.NArg() > 0 {
+		flags.Usage()
+		return statusFailed
+	}
+	if err := tell(ctx, stdout); err != nil {
+		fmt.Fprintln(stderr, "catalog:", err)
+		return statusFailed
+	}
+	return statusOK
 }
 
 // host is what a program needs to offer tools of plugins to agents.
@@ -46,8 +72,8 @@ type host struct {
 	url      string
 }
 
-// run tells the story.
-func run(ctx context.Context, out io.Writer) error {
+// tell tells the story.
+func tell(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	h, stop, err := serve(ctx)

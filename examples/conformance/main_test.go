@@ -50,7 +50,7 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	programs = filepath.Join(dir, "a b") + string(filepath.Separator) // a blank, to be quoted
-	out, err := exec.Command("go", "build", "-o", programs, "../inspect", "./naive").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", programs, "github.com/plugberth/plugberth/examples/inspect", "./naive").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v: %s", err, out)
 		return 1
@@ -146,6 +146,9 @@ var scoreLine = regexp.MustCompile(`(?m)^ +([a-z]+) +([0-9]+) +([0-9]+) +0 +([0-
 // TestScore: the score of the naive loader in docs/fixtures.md adds up, and is
 // of a corpus about as large as this one.
 func TestScore(t *testing.T) {
+	if _, err := os.Stat(filepath.Join("..", "doc.go")); err != nil {
+		t.Skip("the program was copied from where its documentation is")
+	}
 	name := filepath.Join("..", "..", "docs", "fixtures.md")
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -221,6 +224,22 @@ func TestFailureIsExplained(t *testing.T) {
 	}
 	if strings.Contains(out, "\x1b") {
 		t.Error("a program's text acts on the terminal")
+	}
+}
+
+// TestJSONActsOnNoTerminal: neither does what -json prints of it.
+func TestJSONActsOnNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	got := "x\x1b[2J\u202e\u009b\U000e0041"
+	if err := showJSON(&out, []fixtures.Result{{Status: fixtures.Failed, Mismatches: []fixtures.Mismatch{{Field: "name", Got: got}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\u202e\u009b\U000e0041") {
+		t.Errorf("%q", &out)
+	}
+	var d document
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil || d.Cases[0].Mismatches[0].Got != got {
+		t.Errorf("%v: it means something else: %q", err, &out)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/plugberth/plugberth/fixtures"
 	"github.com/plugberth/plugberth/plugin/finding"
@@ -153,10 +156,33 @@ func showJSON(out io.Writer, results []fixtures.Result) error {
 			r.Status, r.Reason, r.Mismatches, r.Duration.Milliseconds(),
 		})
 	}
-	enc := json.NewEncoder(out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(d)
+	if err := enc.Encode(d); err != nil {
+		return err
+	}
+	_, err := out.Write(visible(text.Bytes()))
+	return err
+}
+
+// visible returns a JSON text in which characters that do not print as
+// themselves stand as escapes: it means the same and cannot act on a terminal.
+func visible(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || r < utf8.RuneSelf || finding.Escape(string(r)) == string(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // The elements of JUnit's XML that programs agree on.

@@ -32,6 +32,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,7 +42,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -122,8 +123,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "connect: %s\n", clean(err.Error()))
 			return statusUnable
 		}
-		defer os.RemoveAll(dir)
 		set.data = dir
+		defer func() {
+			if err := removeData(&set); err != nil {
+				fmt.Fprintf(stderr, "connect: %s\n", clean(err.Error()))
+			}
+		}()
 	}
 
 	var show shower = newText(stdout, stderr)
@@ -156,6 +161,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return status
+}
+
+// instance identifies the plugin at a path: here the path is the installation.
+func instance(path string) (plugin.Instance, error) {
+	abs, err := filepath.Abs(path)
+	return plugin.Instance{ID: abs}, err
+}
+
+// removeData removes what the plugins have kept, and the directory made for it.
+// Servers may have left directories behind that not even their owner can write
+// to, which os.RemoveAll would not remove.
+func removeData(set *settings) error {
+	var errs []error
+	for _, path := range set.paths {
+		id, err := instance(path)
+		if err == nil {
+			err = mcpclient.RemoveData(set.data, id)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, os.Remove(set.data))...)
 }
 
 // result is what became of one path.
@@ -236,7 +262,7 @@ func connect(ctx context.Context, set *settings, show shower, failed func(path s
 			}
 			continue
 		}
-		abs, err := filepath.Abs(path)
+		id, err := instance(path)
 		if err != nil {
 			return nil, err
 		}
@@ -244,8 +270,8 @@ func connect(ctx context.Context, set *settings, show shower, failed func(path s
 		if _, again := instances[path]; again {
 			continue
 		}
-		instances[path] = plugin.Instance{ID: abs}
-		if err := host.Add(instances[path], p); err != nil {
+		instances[path] = id
+		if err := host.Add(id, p); err != nil {
 			return nil, err
 		}
 	}

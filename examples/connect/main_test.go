@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,12 +22,25 @@ import (
 // started again with this argument.
 func TestMain(m *testing.M) {
 	if slices.Contains(os.Args, "serve-mcp") {
+		if slices.Contains(os.Args, "lock-data") {
+			lockData()
+		}
 		if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// lockData leaves a directory in the server's data that nobody can write to.
+func lockData() {
+	dir := filepath.Join(os.Getenv("PLUGIN_DATA"), "locked")
+	err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600), os.Chmod(dir, 0o500))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func newServer() *mcp.Server {
@@ -227,6 +242,24 @@ func TestDataDirectory(t *testing.T) {
 	entries, err := os.ReadDir(data)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
+	}
+}
+
+// TestNoDataDirectory: without -data nothing of it stays behind, not even what a
+// server has made unwritable. [E3]
+func TestNoDataDirectory(t *testing.T) {
+	dir := writePlugin(t, "demo", `"s": {"type": "stdio", "command": "./`+program+`", "args": ["serve-mcp", "lock-data"]}`)
+	rejected := writePlugin(t, "Not A Name", ``)
+	temp := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, temp)
+	}
+	docs, _, stderr, status := connectJSON(t, "-allow-stdio", dir, rejected)
+	if status != statusFailed || docs[0].Servers[0].Status != "connected" || strings.Count(stderr, "\n") != 1 {
+		t.Fatalf("status %d, %+v, stderr %q", status, docs, stderr)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

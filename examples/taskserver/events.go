@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/plugberth/plugberth/channel"
 	"github.com/plugberth/plugberth/mcpserver"
+	"github.com/plugberth/plugberth/plugin/finding"
 )
 
 // head begins each event.
@@ -72,9 +77,34 @@ func (s *server) Observe(ev mcpserver.Event) {
 
 // print prints one line.
 func (s *server) print(v any) {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.out.Encode(v); err != nil {
+	if err == nil {
+		_, err = s.out.Write(visible(line.Bytes()))
+	}
+	if err != nil {
 		fmt.Fprintln(s.stderr, "taskserver:", err)
 	}
+}
+
+// visible returns a JSON text in which characters that do not print as
+// themselves stand as escapes: it means the same and cannot act on a terminal.
+func visible(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || r < utf8.RuneSelf || finding.Escape(string(r)) == string(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }

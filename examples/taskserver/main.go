@@ -40,6 +40,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/plugberth/plugberth/channel"
@@ -47,7 +48,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -89,8 +90,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(ids) == 0 {
 		ids = []string{"demo"}
 	}
-	s := &server{out: json.NewEncoder(stdout), stderr: stderr, tasks: make(map[string]*task)}
-	s.out.SetEscapeHTML(false)
+	s := &server{out: stdout, stderr: stderr, tasks: make(map[string]*task)}
 	if err := s.serve(ctx, *addr, ids, *live, *ttl, stdin); err != nil {
 		fmt.Fprintln(stderr, "taskserver:", err)
 		return statusFailed
@@ -105,7 +105,7 @@ type server struct {
 	stderr   io.Writer
 
 	mu  sync.Mutex // guards out
-	out *json.Encoder
+	out io.Writer
 }
 
 // task is what the host knows of a task.
@@ -185,8 +185,7 @@ func (s *server) serve(ctx context.Context, addr string, ids []string, live bool
 		}
 	}()
 	select {
-	case err := <-failed:
-		return err
+	case err = <-failed:
 	case <-ctx.Done():
 	case <-quit:
 	}
@@ -203,9 +202,9 @@ func (s *server) serve(ctx context.Context, addr string, ids []string, live bool
 	defer cancel()
 	if web.Shutdown(end) != nil {
 		// A client that connects ahead and has sent nothing yet counts as busy.
-		return web.Close()
+		err = errors.Join(err, web.Close())
 	}
-	return nil
+	return err
 }
 
 // reachable is the address under which a listener can be reached from here.

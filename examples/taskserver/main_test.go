@@ -9,13 +9,26 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// TestMain makes the test binary the program itself where it is asked to be.
+func TestMain(m *testing.M) {
+	if os.Getenv("TASKSERVER_RUN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // program is a taskserver that runs.
 type program struct {
@@ -173,8 +186,8 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.call(two, "record_progress", map[string]any{"text": "Half <done>", "percent": 50, "task_id": "one"})
-	if got := p.event("progress"); got != `{"task":"two","event":"progress","text":"Half <done>","percent":50}` {
+	p.call(two, "record_progress", map[string]any{"text": "Half <done>\u009b2J\u202e\U000e0041", "percent": 50, "task_id": "one"})
+	if got := p.event("progress"); got != `{"task":"two","event":"progress","text":"Half <done>\u009b2J\u202e\udb40\udc41","percent":50}` {
 		t.Error(got)
 	}
 	p.call(two, "spawn_subtask", map[string]any{"title": "T", "prompt": "P"})
@@ -258,6 +271,44 @@ func TestQuitWithOpenConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.quit()
+}
+
+// TestSignals: whoever ends the process, a person or what supervises it, has it
+// end in order.
+func TestSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("processes cannot be sent signals here")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.CommandContext(t.Context(), self, "-addr", "127.0.0.1:0")
+		cmd.Env = append(os.Environ(), "TASKSERVER_RUN=1")
+		stdin, err := cmd.StdinPipe() // stays open
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(stdout)
+		if !lines.Scan() {
+			t.Error("it says nothing")
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", sig, err)
+		}
+		stdin.Close()
+	}
 }
 
 // TestExpiry: a token ends with its time.
