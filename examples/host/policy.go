@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plugberth/plugberth/mcpclient"
+	"github.com/plugberth/plugberth/mcpserver"
+)
+
+// policy is what the command line decides.
+func (set *settings) policy(s *story, dataRoot string) policy {
+	allow, why := set.allowStdio, "-allow-stdio was not given"
+	switch {
+	case set.plugins == nil:
+		allow, why = true, "this demo consents by itself; your host asks its user"
+	case allow:
+		why = "-allow-stdio was given"
+	}
+	p := policy{dataRoot: dataRoot, consent: consent(s, allow, why), credentials: set.credentials}
+	if set.agent != "" { // the scripted one tells of its calls itself
+		p.observer = observer{s}
+	}
+	return p
+}
+
+// consent shows what a server would start, and decides on it. A host asks its user
+// here, and remembers the digest of a plan that was allowed.
+func consent(s *story, allow bool, why string) func(mcpclient.ConsentRequest) error {
+	return func(req mcpclient.ConsentRequest) error {
+		line := append([]string{req.Plan.Program}, req.Plan.Args...)
+		s.say(theHost, "%s wants to start: %s", req.ID, strings.Join(line, " "))
+		// Names alone: a value may be a secret.
+		s.say(theHost, "  with %s, plan %.19s…", strings.Join(slices.Sorted(maps.Keys(req.Plan.Env)), ", "), req.Digest)
+		for _, f := range req.Findings {
+			s.say(theHost, "  beware: %s", f.Message)
+		}
+		if !allow {
+			s.say(theUser, "no: %s", why)
+			return errors.New(why)
+		}
+		s.say(theUser, "yes: %s", why)
+		return nil
+	}
+}
+
+// observer tells of the calls of an agent.
+type observer struct{ story *story }
+
+func (o observer) Observe(e mcpserver.Event) {
+	if e.Kind == mcpserver.EventCall {
+		o.story.say(theAgent, "→ %s: %s", oneLine(e.Tool, 64), e.Outcome)
+	}
+}
