@@ -33,7 +33,10 @@ func work(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer a.session.Close()
-	err := a.script(ctx)
+	err := a.say("reads that file, connects over HTTP, and finds %s", count(len(a.tools), "tool"))
+	if err == nil {
+		err = a.script(ctx)
+	}
 	if errors.Is(err, errBlocked) {
 		return a.say("ends its turn")
 	}
@@ -71,7 +74,7 @@ func (a *agent) connect(ctx context.Context, file string) error {
 			}
 			a.tools[tool.Name] = tool
 		}
-		return a.say("reads that file, connects over HTTP, and finds %s", count(len(a.tools), "tool"))
+		return nil
 	}
 	return errors.New("the configuration has no server")
 }

@@ -242,7 +242,7 @@ func (h *host) kept() error {
 			return err
 		}
 		if len(files) > 0 {
-			h.story.say(theHost, "data of %s, kept for its next start: %s", p.Name(), some(files))
+			h.story.say(theHost, "data of %s: %s", p.Name(), some(files))
 		}
 	}
 	return nil

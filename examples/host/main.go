@@ -142,7 +142,7 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 	defer os.RemoveAll(dir)
 	s.begin("Three processes: a host, an agent, and the MCP server of a plugin.")
 
-	s.chapter("The host loads plugins, and starts what they have")
+	s.chapter("The host loads plugins and starts their servers, with consent")
 	s.say(theHost, "works in %s, shown as … from here on", dir)
 	s.shorten(dir)
 	workspace := filepath.Join(dir, "workspace")
@@ -166,7 +166,7 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 		return err
 	}
 
-	s.chapter("The agent gets an endpoint of its own, and works")
+	s.chapter("An agent gets an endpoint and a token of its own, and works")
 	s.say(theHost, "serves %s, with %s of plugins beside its own", h.url, count(h.offered(), "tool"))
 	r := &runner{host: h, user: scriptedUser{s}, program: set.agent, workspace: workspace, live: !set.resume}
 	if set.ask || set.agent != "" {
@@ -182,7 +182,7 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 		return failed
 	}
 
-	s.chapter("The host has what came of it")
+	s.chapter("The host keeps what came of it")
 	if err := r.report(ctx); err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ func (set *settings) policy(s *story, dataRoot string) policy {
 func consent(s *story, allow bool, why string) func(mcpclient.ConsentRequest) error {
 	return func(req mcpclient.ConsentRequest) error {
 		line := append([]string{req.Plan.Program}, req.Plan.Args...)
-		s.say(theHost, "%s wants to start: %s", req.ID, strings.Join(line, " "))
+		s.say(theHost, "%s wants to start %s", req.ID, strings.Join(line, " "))
 		// Names alone: a value may be a secret.
-		s.say(theHost, "  with %s, plan %.19s…", strings.Join(slices.Sorted(maps.Keys(req.Plan.Env)), ", "), req.Digest)
+		s.say(theHost, "  with the variables %s; plan %.19s…", strings.Join(slices.Sorted(maps.Keys(req.Plan.Env)), ", "), req.Digest)
 		for _, f := range req.Findings {
 			s.say(theHost, "  beware: %s", f.Message)
 		}

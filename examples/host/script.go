@@ -12,8 +12,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// args are the arguments of a call.
+// args are the arguments of a call, and subtask and question those of two tools whose
+// order is for people to read.
 type args map[string]any
+
+type subtask struct {
+	Title  string `json:"title"`
+	Prompt string `json:"prompt"`
+}
+
+type question struct {
+	Text     string   `json:"question"`
+	Choices  []string `json:"choices"`
+	FreeText bool     `json:"allow_free_text"`
+}
 
 // desk begins the names of the demo's tools.
 const desk = "mcp__release-desk__changes__"
@@ -37,13 +49,9 @@ func (a *agent) writeNotes(ctx context.Context) error {
 	c.into(&merged, desk+"merged_changes", args{})
 	if !a.resumed {
 		c.do("record_progress", args{"text": "read the changes and the style", "percent": 40})
-		c.do("spawn_subtask", args{"title": "Check the upgrade guide", "prompt": "Does it say that access tokens end after one hour since " + merged.Version + "?"})
+		c.do("spawn_subtask", subtask{"Check the upgrade guide", "Does it say that access tokens end after one hour since " + merged.Version + "?"})
 	}
-	answer := c.do("ask_user", args{
-		"question":        "Change 418 breaks old clients. Where is it to stand?",
-		"choices":         []string{"first", "last"},
-		"allow_free_text": false,
-	})
+	answer := c.do("ask_user", question{"Change 418 breaks old clients. Where is it to stand?", []string{"first", "last"}, false})
 	c.do(desk+"save_notes", args{"version": merged.Version, "text": written(merged, answer == "first")})
 	c.do("report_summary", args{"summary": fmt.Sprintf("The notes of %s are saved, with %d changes; 418 stands %s.", merged.Version, len(merged.Changes), answer)})
 	return c.err
@@ -104,9 +112,9 @@ func (a *agent) lookAround(ctx context.Context) error {
 	}
 	if !a.resumed {
 		c.do("record_progress", args{"text": strings.Join(did, ", "), "percent": 50})
-		c.do("spawn_subtask", args{"title": "Try the other tools", "prompt": "Try the tools that need arguments or change things."})
+		c.do("spawn_subtask", subtask{"Try the other tools", "Try the tools that need arguments or change things."})
 	}
-	answer := c.do("ask_user", args{"question": "Is there anything else to look at?", "choices": []string{"No.", "Yes, but later."}})
+	answer := c.do("ask_user", question{"Is there anything else to look at?", []string{"No.", "Yes, but later."}, true})
 	c.do("report_summary", args{"summary": fmt.Sprintf("Had a look around; the user said: %s", answer)})
 	return c.err
 }
@@ -143,10 +151,10 @@ type calls struct {
 	err   error
 }
 
-func (c *calls) do(tool string, arguments args) string { return c.into(nil, tool, arguments) }
+func (c *calls) do(tool string, arguments any) string { return c.into(nil, tool, arguments) }
 
 // into stores the structured content of the result as well.
-func (c *calls) into(result any, tool string, arguments args) string {
+func (c *calls) into(result any, tool string, arguments any) string {
 	if c.err != nil {
 		return ""
 	}

@@ -109,7 +109,10 @@ func cut(text string, n int) string {
 }
 
 func count(n int, what string) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "no " + what + "s"
+	case 1:
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
