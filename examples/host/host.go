@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/plugberth/plugberth/channel"
@@ -47,14 +47,6 @@ type host struct {
 	buffered *channel.Buffered
 }
 
-// policy is what the user of the host has decided.
-type policy struct {
-	dataRoot    string // below which plugins keep data
-	consent     func(mcpclient.ConsentRequest) error
-	credentials credentials
-	observer    mcpserver.Observer // hears of the agents' calls
-}
-
 // newHost makes a host that serves on this machine. It has to be closed.
 func newHost(ctx context.Context, s *story, p policy) (_ *host, err error) {
 	h := &host{story: s, dataRoot: p.dataRoot}
@@ -64,19 +56,13 @@ func newHost(ctx context.Context, s *story, p policy) (_ *host, err error) {
 			h.close()
 		}
 	}()
-	var one sync.Mutex // a person is asked one thing at a time
 	h.clients, err = mcpclient.NewHost(mcpclient.HostOptions{
 		Options: mcpclient.Options{
-			DataRoot: p.dataRoot,
-			Consent: func(_ context.Context, req mcpclient.ConsentRequest) error {
-				one.Lock()
-				defer one.Unlock()
-				return p.consent(req)
-			},
+			DataRoot:    p.dataRoot,
+			Consent:     p.consent,
 			Egress:      mcpclient.DesktopEgress(),
 			Credentials: p.credentials.of,
 		},
-		Lazy: true, // connect below, in Ready
 		OnCall: func(r mcpclient.CallRecord) {
 			s.say(thePlugin, "%s answers %s (%s, %d bytes)", r.Server, oneLine(r.Local, 40), r.Outcome, r.Bytes)
 		},
@@ -141,7 +127,7 @@ func (h *host) load(ctx context.Context, dirs []string) error {
 
 func (h *host) describe(p *plugin.Plugin) {
 	m := p.Manifest()
-	h.story.say(theHost, "loads %s %s: %s", m.Name, oneLine(m.Version, 40), oneLine(cmp.Or(m.Description, "without a description"), 90))
+	h.story.say(theHost, "loads %s: %s", strings.TrimSpace(m.Name+" "+oneLine(m.Version, 40)), oneLine(cmp.Or(m.Description, "without a description"), 90))
 	var parts []string
 	for _, s := range p.Skills() {
 		parts = append(parts, "skill "+s.Name())
@@ -221,28 +207,37 @@ func (h *host) stage(ctx context.Context, workspace string) error {
 // offered is how many tools of plugins agents see.
 func (h *host) offered() int { return len(h.catalog.Snapshot().Seen(surface)) }
 
-// kept says what plugins have written into their data directories, which are theirs
-// as long as they are installed. A host that removes a plugin calls
-// [mcpclient.RemoveData].
+// kept says what is in the data directories of the plugins, as far as it can be read.
 func (h *host) kept() error {
+	const most = 100
 	for _, p := range h.plugins {
 		dir, err := plugin.DataDir(h.dataRoot, instance(p))
 		if err != nil {
 			return err
 		}
 		var files []string
-		err = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() {
-				name, err = filepath.Rel(dir, name)
-				files = append(files, name)
+		_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() {
+				files = append(files, strings.TrimPrefix(name, dir+string(filepath.Separator)))
 			}
-			return err
+			if len(files) == most {
+				return fs.SkipAll
+			}
+			return nil
 		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		if len(files) > 0 {
 			h.story.say(theHost, "data of %s: %s", p.Name(), some(files))
+		}
+	}
+	return nil
+}
+
+// uninstall removes what the plugins have written. A host that only stops, or updates
+// a plugin, keeps it.
+func (h *host) uninstall() error {
+	for _, p := range h.plugins {
+		if err := mcpclient.RemoveData(h.dataRoot, instance(p)); err != nil {
+			return err
 		}
 	}
 	return nil

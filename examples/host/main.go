@@ -23,7 +23,8 @@
 // With -agent the shell runs a program of your own as the agent, in a directory with
 // the configuration .mcp.json and the skills in .agents/skills. The environment
 // variable PLUGBERTH_MCP_CONFIG is the path of the former, and PLUGBERTH_TURN is 1,
-// or more where the agent is resumed. You answer its questions.
+// or more where the agent is resumed; the rest of the environment is yours. You
+// answer its questions.
 //
 // The exit status is 0, 1 when the agent failed, and 2 when the host could not do
 // its work.
@@ -190,7 +191,7 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 		return err
 	}
 	h.close()
-	if err := os.RemoveAll(dir); err != nil {
+	if err := errors.Join(h.uninstall(), os.RemoveAll(dir)); err != nil {
 		return err
 	}
 	s.say(theHost, "ends the plugins' servers and removes its directory: nothing is left")

@@ -1,16 +1,26 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plugberth/plugberth/mcpclient"
 	"github.com/plugberth/plugberth/mcpserver"
 )
 
-// policy is what the command line decides.
+// policy is what is the user's to decide.
+type policy struct {
+	dataRoot    string // below which plugins keep data
+	consent     mcpclient.Consent
+	credentials credentials
+	observer    mcpserver.Observer // hears of the agents' calls
+}
+
+// policy is what the command line has decided.
 func (set *settings) policy(s *story, dataRoot string) policy {
 	allow, why := set.allowStdio, "-allow-stdio was not given"
 	switch {
@@ -28,8 +38,11 @@ func (set *settings) policy(s *story, dataRoot string) policy {
 
 // consent shows what a server would start, and decides on it. A host asks its user
 // here, and remembers the digest of a plan that was allowed.
-func consent(s *story, allow bool, why string) func(mcpclient.ConsentRequest) error {
-	return func(req mcpclient.ConsentRequest) error {
+func consent(s *story, allow bool, why string) mcpclient.Consent {
+	var one sync.Mutex // servers start side by side, and people decide on one thing at a time
+	return func(_ context.Context, req mcpclient.ConsentRequest) error {
+		one.Lock()
+		defer one.Unlock()
 		line := append([]string{req.Plan.Program}, req.Plan.Args...)
 		s.say(theHost, "%s wants to start %s", req.ID, strings.Join(line, " "))
 		// Names alone: a value may be a secret.

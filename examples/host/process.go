@@ -61,8 +61,8 @@ func (r *runner) runAgent(ctx context.Context, turn int, config string) error {
 // pass gives a real agent program the output of this one.
 func (r *runner) pass(cmd *exec.Cmd) error {
 	cmd.Stdout, cmd.Stderr = io.Writer(r.story), io.Writer(r.story)
-	if terminal, ok := r.story.out.(*os.File); ok {
-		cmd.Stdout, cmd.Stderr = terminal, os.Stderr
+	if file, ok := r.story.out.(*os.File); ok { // a terminal, perhaps
+		cmd.Stdout, cmd.Stderr = file, os.Stderr
 	}
 	return cmd.Run()
 }
@@ -85,5 +85,6 @@ func (r *runner) relay(cmd *exec.Cmd) error {
 		r.story.say(theAgent, "%s", lines.Text())
 		fmt.Fprintln(stdin)
 	}
+	_ = stdin.Close()
 	return cmd.Wait()
 }

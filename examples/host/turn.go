@@ -42,7 +42,7 @@ func (r *runner) turn(ctx context.Context, n int) error {
 		// Whatever the agent sends, it is this run that has sent it.
 		Identity: mcpserver.Identity{Task: "task-1", Session: fmt.Sprint("turn-", n), Workspace: r.workspace, Surface: surface},
 		Channel:  parts,
-		TTL:      time.Hour,
+		TTL:      24 * time.Hour, // at the latest: it is revoked below
 	})
 	if err != nil {
 		return err
