@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -54,22 +55,11 @@ func packagesIn(dir string) ([]string, error) {
 	return found, nil
 }
 
-// installDemo builds the demo package in one directory and installs it in another, as
-// a host installs what it has downloaded: judged first, and then at once and whole.
+// installDemo puts the demo package together in one directory and installs it in
+// another, as a host installs what it has downloaded: judged first, and then at once
+// and whole.
 func installDemo(ctx context.Context, build, dir string) error {
-	files, err := fs.Sub(demoFiles, "demo")
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(build, files); err != nil {
-		return err
-	}
-	// The program of its server is this one, so that a compiler need not be there.
-	suffix := ""
-	if runtime.GOOS == "windows" {
-		suffix = ".exe"
-	}
-	if err := copySelf(filepath.Join(build, "bin"), "changes"+suffix); err != nil {
+	if err := buildDemo(build); err != nil {
 		return err
 	}
 	source, err := plugin.Load(ctx, build, plugin.Options{})
@@ -80,12 +70,35 @@ func installDemo(ctx context.Context, build, dir string) error {
 	if err != nil {
 		return err
 	}
-	draft.Servers[0].Stdio.Command += suffix
 	pkg, err := draft.Build(ctx, plugin.BuildOptions{})
 	if err != nil {
 		return err
 	}
 	return pkg.WriteDir(ctx, dir, plugin.WriteOptions{})
+}
+
+// buildDemo writes the files of the demo package. The program of its server is this
+// one, which is there already.
+func buildDemo(dir string) error {
+	files, err := fs.Sub(demoFiles, "demo")
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, files); err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" {
+		return copySelf(filepath.Join(dir, "bin"), "changes")
+	}
+	config, err := fs.ReadFile(files, "mcp.json")
+	if err != nil {
+		return err
+	}
+	config = bytes.Replace(config, []byte("./bin/changes"), []byte("./bin/changes.exe"), 1)
+	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), config, 0o644); err != nil {
+		return err
+	}
+	return copySelf(filepath.Join(dir, "bin"), "changes.exe")
 }
 
 // copySelf makes a directory with a copy of this program.

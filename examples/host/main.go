@@ -141,7 +141,7 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s.begin("Three processes: a host, an agent, and the MCP server of a plugin.")
+	s.note("Three processes: a host, an agent, and the MCP server of a plugin.")
 
 	s.chapter("The host loads plugins and starts their servers, with consent")
 	s.say(theHost, "works in %s, shown as … from here on", dir)
@@ -195,5 +195,8 @@ func tell(ctx context.Context, set *settings, s *story, stdin io.Reader) error {
 		return err
 	}
 	s.say(theHost, "ends the plugins' servers and removes its directory: nothing is left")
+	if set.plugins == nil && set.agent == "" {
+		s.note("Next: -ask, -resume, -plugins DIR for packages and -agent CMD for an agent of your own; see -h.")
+	}
 	return failed
 }

@@ -29,6 +29,8 @@ type story struct {
 	out io.Writer
 	err error  // the first of writing
 	dir string // shown as …
+
+	begun bool
 }
 
 func newStory(out io.Writer) *story {
@@ -51,19 +53,19 @@ func (s *story) shorten(dir string) {
 	s.dir = dir
 }
 
-// begin says what the story is about.
-func (s *story) begin(title string) {
+// note prints a line about the story.
+func (s *story) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.print(title + "\n")
+	if s.begun {
+		s.print("\n")
+	}
+	s.begun = true
+	s.print(text + "\n")
 }
 
-// chapter begins a part of the story.
-func (s *story) chapter(title string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.print("\n" + s.style(title, "1") + "\n")
-}
+// chapter begins a part of it.
+func (s *story) chapter(title string) { s.note(s.style(title, "1")) }
 
 // say tells one line. Whatever packages, servers and agents have sent is in the
 // arguments, so the line is escaped here, and none of it can act on a terminal.
