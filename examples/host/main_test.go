@@ -148,7 +148,8 @@ func inOrder(t *testing.T, text string, wants ...string) {
 	}
 }
 
-// TestStory: the program as the README has it.
+// TestStory: the program as the README has it. The agent uses a server's tool and a
+// skill through the same catalog, and its token ends with its turn. [K8] [H3] [T5]
 func TestStory(t *testing.T) {
 	got := tellStory(t, "")
 	if got.status != statusOK || got.stderr != "" {
@@ -189,6 +190,7 @@ func TestStory(t *testing.T) {
 		"host    summary: The notes of 2.4.0 are saved, with 4 changes; 418 stands first.\n",
 		"host    data of release-desk", filepath.Join("notes", "2.4.0.md"),
 		"nothing is left\n",
+		"\nNext: -ask",
 	)
 	if n := strings.Count(got.stdout, "\n"); n > 45 {
 		t.Errorf("%d lines are too many to read", n)
@@ -196,7 +198,7 @@ func TestStory(t *testing.T) {
 }
 
 // TestResume: the question is recorded, and a second process gets the answer. The
-// user's answer counts.
+// user's answer counts. [H2] [T5]
 func TestResume(t *testing.T) {
 	got := tellStory(t, "3\nperhaps\n\n2\n", "-resume", "-ask")
 	if got.status != statusOK || got.stderr != "" {
@@ -399,7 +401,8 @@ func smallAgentCommand(t *testing.T, copyTo string) string {
 }
 
 // TestAgent: a program of somebody else's, with a user at standard input, who
-// answers while it waits or later.
+// answers while it waits or later. The token is in the configuration, and nowhere
+// else. [T7]
 func TestAgent(t *testing.T) {
 	for _, mode := range []struct {
 		flags []string
