@@ -28,6 +28,10 @@
 //
 // The exit status is 0, 1 when the agent failed, and 2 when the host could not do
 // its work.
+//
+// Read tell below first. What a host needs is in host.go, policy.go and turn.go; the
+// demo's own are install.go, server.go for the package's server, and agent.go and
+// script.go for the agent.
 package main
 
 import (
