@@ -64,7 +64,7 @@ var version string
 // the JSON form, it is a promise.
 type sarifShower struct {
 	out, errs   io.Writer
-	base        string         // the working directory
+	bases       []string       // the working directory as it was entered, and without links
 	rules       map[string]int // the index of each code
 	seen        map[string]int // how often a fingerprint was met
 	results     []sarifResult
@@ -80,8 +80,11 @@ func newSARIF(out, errs io.Writer) (*sarifShower, error) {
 		return nil, err
 	}
 	s := &sarifShower{
-		out: out, errs: errs, base: base, rules: map[string]int{}, seen: map[string]int{},
+		out: out, errs: errs, bases: []string{base}, rules: map[string]int{}, seen: map[string]int{},
 		results: []sarifResult{}, notes: []sarifNotification{}, most: mostResults, compression: mostBytes,
+	}
+	if target, err := filepath.EvalSymlinks(base); err == nil {
+		s.bases = append(s.bases, target)
 	}
 	for i, info := range finding.All() {
 		s.rules[string(info.Code)] = i
@@ -256,18 +259,15 @@ func message(text string) sarifMessage {
 // and else as a file URI. Where the position in its content counts, links are
 // followed, because a repository has no file behind one.
 func (s *sarifShower) artifact(file string, content bool) sarifArtifact {
-	base := s.base
+	rel, ok := s.relative(file)
 	if content {
-		realFile, err := filepath.EvalSymlinks(file)
-		realBase, baseErr := filepath.EvalSymlinks(base)
-		if err == nil && baseErr == nil {
-			if rel, err := filepath.Rel(realBase, realFile); err == nil && filepath.IsLocal(rel) {
-				file, base = realFile, realBase
+		if target, err := filepath.EvalSymlinks(file); err == nil {
+			if inside, found := s.relative(target); found {
+				rel, ok = inside, true
 			}
 		}
 	}
-	rel, err := filepath.Rel(base, file)
-	if err != nil || !filepath.IsLocal(rel) {
+	if !ok {
 		path := filepath.ToSlash(file)
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path // C:/…
@@ -280,6 +280,17 @@ func (s *sarifShower) artifact(file string, content bool) sarifArtifact {
 		segments[i] = strings.ReplaceAll(url.PathEscape(name), ":", "%3A")
 	}
 	return sarifArtifact{URI: strings.Join(segments, "/"), URIBaseID: sourceRoot}
+}
+
+// relative returns the path of a file from the working directory, if it is below
+// it by either name of it.
+func (s *sarifShower) relative(file string) (string, bool) {
+	for _, base := range s.bases {
+		if rel, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	return "", false
 }
 
 // fingerprints tells a finding from others by what it is about rather than by

@@ -68,7 +68,7 @@ func TestSARIFAgreesWithJSON(t *testing.T) {
 	odd := t.TempDir()
 	name := "c:on é#?%[x]"
 	if runtime.GOOS == "windows" {
-		name = "con é#%[x]"
+		name = "c on é#%[x]"
 	} else if runtime.GOOS == "linux" {
 		name += "\xfe"
 	}
@@ -296,14 +296,26 @@ func TestSARIFLinks(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	run, _, _ := sarifOf(t, dir, "p")
-	var got []string
-	for _, r := range run.Results {
-		got = append(got, r.RuleID+" "+r.Locations[0].PhysicalLocation.ArtifactLocation.URI)
+	entered := filepath.Join(t.TempDir(), "entered")
+	if err := os.Symlink(dir, entered); err != nil {
+		t.Skip(err)
 	}
-	want := []string{"skill-name-mismatch p/vendor/inside/SKILL.md", "skill-escapes p/skills/outside"}
-	if !slices.Equal(got, want) {
-		t.Errorf("results %q, want %q", got, want)
+	for _, tc := range []struct{ dir, path string }{
+		{dir, "p"},
+		{dir, filepath.Join(dir, "p")},
+		{entered, "p"},
+		{entered, filepath.Join(entered, "p")},
+		{entered, filepath.Join(dir, "p")},
+	} {
+		run, _, _ := sarifOf(t, tc.dir, tc.path)
+		var got []string
+		for _, r := range run.Results {
+			got = append(got, r.RuleID+" "+r.Locations[0].PhysicalLocation.ArtifactLocation.URI)
+		}
+		want := []string{"skill-name-mismatch p/vendor/inside/SKILL.md", "skill-escapes p/skills/outside"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s in %s: results %q, want %q", tc.path, tc.dir, got, want)
+		}
 	}
 }
 
