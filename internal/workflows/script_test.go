@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -39,17 +42,18 @@ func newRunner(t *testing.T) *runner {
 	return &runner{t: t, workspace: t.TempDir(), path: os.Getenv("PATH")}
 }
 
-// prebuilt puts a go before the real one that has inspect ready, so that a table
-// of runs need not link it each time.
-func (r *runner) prebuilt() {
-	r.t.Helper()
-	dir := r.t.TempDir()
+// stubs is a directory with a go that has inspect ready, made when it is needed.
+var stubs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "workflows")
+	if err != nil {
+		return "", err
+	}
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "inspect"), "./examples/inspect")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		r.t.Fatalf("%v\n%s", err, out)
+		return dir, fmt.Errorf("%w\n%s", err, out)
 	}
-	stub := `#!/bin/sh
+	const stub = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	if [ "$1" = -o ]; then
 		exec cp "${0%/*}/inspect" "$2"
@@ -58,7 +62,27 @@ while [ $# -gt 0 ]; do
 done
 exit 1
 `
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(stub), 0o755); err != nil {
+	return dir, os.WriteFile(filepath.Join(dir, "go"), []byte(stub), 0o755)
+})
+
+var needsStubs atomic.Bool
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if needsStubs.Load() {
+		dir, _ := stubs()
+		os.RemoveAll(dir)
+	}
+	os.Exit(status)
+}
+
+// prebuilt puts the stub before the real go, so that a table of runs need not link
+// inspect each time.
+func (r *runner) prebuilt() {
+	r.t.Helper()
+	needsStubs.Store(true)
+	dir, err := stubs()
+	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.path = dir + string(os.PathListSeparator) + r.path
