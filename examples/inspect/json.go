@@ -88,7 +88,9 @@ func (s jsonShower) result(r *result) error {
 	return err
 }
 
-func (jsonShower) end() error { return nil }
+func (jsonShower) unreadable(string, error) {}
+
+func (jsonShower) end(int) error { return nil }
 
 // valid returns a name, with its bytes as \xNN where they are not UTF-8.
 func valid(name string) string {
@@ -107,7 +109,8 @@ func valid(name string) string {
 }
 
 // visible returns a JSON text in which characters that do not print as
-// themselves stand as escapes: it means the same and cannot act on a terminal.
+// themselves, and the beginnings of commands to a CI system, stand as escapes: it
+// means the same and cannot act on a terminal or a CI log.
 func visible(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
@@ -121,5 +124,5 @@ func visible(text []byte) []byte {
 			out = fmt.Appendf(out, `\u%04x`, r)
 		}
 	}
-	return out
+	return logCommand.ReplaceAll(out, []byte(`#\u0023$1[`))
 }

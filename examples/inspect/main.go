@@ -2,7 +2,7 @@
 //
 // Usage:
 //
-//	inspect [-json] [-lenient] [-lint] [-data DIR] PATH...
+//	inspect [-json | -sarif] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...
 //
 // Each PATH is the directory of one plugin. With -json, standard output is one
 // JSON document a path and nothing else. With -lenient, skills with faults that
@@ -10,9 +10,21 @@
 // with its launch plan, for a plugin installed with its data below DIR; nothing
 // is started or created.
 //
+// With -sarif, standard output is one SARIF 2.1.0 document for all paths, for
+// code scanning. Files are named relative to the working directory, so run it
+// at the root of the repository. A finding about a file as a whole is put at
+// its first line. A path that could not be read makes the run unsuccessful
+// and has a notification; do not upload such a document, because code scanning
+// takes what it does not list for corrected.
+//
 // The exit status is 0 when every plugin loaded without an error finding, 1
 // when one was rejected or has an error finding, and 2 when the program could
-// not do its work.
+// not do its work. -fail-on warning makes a warning count like an error, and
+// -fail-on never leaves 0 and 2 only.
+//
+// For GitHub Actions there is an action that builds and runs this program, in
+// .github/actions/inspect; workflow.yml, beside this file, uses it and can be
+// copied as it is to .github/workflows of the repository of a plugin.
 package main
 
 import (
@@ -45,6 +57,14 @@ const (
 	statusFailed
 )
 
+// failNever is above every severity.
+const failNever = finding.SeverityError + 1
+
+// failLevels are the severities from which on a finding makes the exit status 1.
+var failLevels = map[string]finding.Severity{
+	"error": finding.SeverityError, "warning": finding.SeverityWarning, "never": failNever,
+}
+
 // result is what became of one path.
 type result struct {
 	path     string
@@ -59,12 +79,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "usage: inspect [-json] [-lenient] [-lint] [-data DIR] PATH...\n")
+		fmt.Fprintf(stderr, "usage: inspect [-json | -sarif] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...\n")
 		flags.PrintDefaults()
 	}
 	asJSON := flags.Bool("json", false, "print one JSON document a path")
+	asSARIF := flags.Bool("sarif", false, "print one SARIF document for code scanning")
 	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive, with warnings")
 	lint := flags.Bool("lint", false, "also say what is allowed but likely not meant")
+	fails := finding.SeverityError
+	flags.Func("fail-on", "exit with 1 from findings of `LEVEL` on: error, warning or never (default error)", func(level string) error {
+		var ok bool
+		if fails, ok = failLevels[level]; !ok {
+			return errors.New("not error, warning or never")
+		}
+		return nil
+	})
 	data := flags.String("data", "", "show launch plans, for plugin data below `DIR`")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -76,21 +105,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.Usage()
 		return statusFailed
 	}
+	if *asSARIF && (*asJSON || *data != "") {
+		fmt.Fprintf(stderr, "inspect: -sarif shows findings only: leave out -json and -data\n")
+		return statusFailed
+	}
 	opts := plugin.Options{Lint: *lint}
 	if *lenient {
 		opts.SkillMode = skills.Lenient
 	}
 
 	var show shower = newText(stdout, flags.NArg())
-	if *asJSON {
+	switch {
+	case *asJSON:
 		show = jsonShower{stdout}
+	case *asSARIF:
+		var err error
+		if show, err = newSARIF(stdout, stderr); err != nil {
+			fmt.Fprintf(stderr, "inspect: %s\n", clean(err.Error()))
+			return statusFailed
+		}
 	}
 	progress := newProgress(stderr, flags.NArg())
 	status := statusOK
 	for _, path := range flags.Args() {
 		r, err := inspect(ctx, path, opts, *data)
 		progress.clear()
-		if err == nil {
+		if err != nil {
+			show.unreadable(path, err)
+		} else {
 			err = show.result(r)
 		}
 		if err != nil {
@@ -101,19 +143,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 			continue
 		}
-		if *asJSON && r.holds != "" {
+		if (*asJSON || *asSARIF) && r.holds != "" {
 			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(r.holds))
 		}
 		for _, err := range r.planErrs {
 			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(err.Error()))
 		}
-		if len(r.findings.AtLeast(finding.SeverityError)) > 0 || len(r.planErrs) > 0 {
+		if fails != failNever && (len(r.findings.AtLeast(fails)) > 0 || len(r.planErrs) > 0) {
 			status = max(status, statusFindings)
 		}
 		progress.step()
 	}
 	progress.clear()
-	if err := show.end(); err != nil {
+	if err := show.end(status); err != nil {
 		fmt.Fprintf(stderr, "inspect: %s\n", clean(err.Error()))
 		status = statusFailed
 	}
@@ -189,5 +231,6 @@ func pluginsBelow(dir string, findings finding.List) string {
 // shower prints results.
 type shower interface {
 	result(*result) error
-	end() error
+	unreadable(path string, err error) // a path without a result; standard error tells it too
+	end(status int) error
 }

@@ -229,6 +229,68 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+func TestFailOn(t *testing.T) {
+	for _, tc := range []struct {
+		level, path string
+		want        int
+	}{
+		{"error", "testdata/demo", statusOK}, // it has warnings
+		{"warning", "testdata/demo", statusFindings},
+		{"never", "testdata/demo", statusOK},
+		{"warning", "testdata/broken", statusFindings},
+		{"never", "testdata/broken", statusOK},
+		{"never", "testdata/rejected", statusOK},
+		{"never", "testdata/none", statusFailed},
+		{"info", "testdata/demo", statusFailed},
+		{"", "testdata/demo", statusFailed},
+	} {
+		for _, form := range []string{"-lint=false", "-json", "-sarif"} {
+			if status, _, errs := inspectPaths(t, "-fail-on", tc.level, form, tc.path); status != tc.want {
+				t.Errorf("-fail-on %s %s %s: status %d, want %d; %s", tc.level, form, tc.path, status, tc.want, errs)
+			}
+		}
+	}
+}
+
+// TestNoCommandsToCI: what a package holds cannot begin a command to the system
+// that shows the log.
+func TestNoCommandsToCI(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "plugin.json"),
+		`{"$schema":"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json","name":"p","version":"##[add-mask]a","description":"::error::gotcha ##[error]x",
+"##[warning]y":1}`)
+	write(t, filepath.Join(dir, "mcp.json"),
+		`{"$schema":"https://agent-plugins.org/schemas/1.0.0/mcp.schema.json","mcpServers":{"::set-output name=status::passed":{},"##vso[task.complete]z":{}}}`)
+	skill := filepath.Join("skills", "##[stop-commands]t")
+	if runtime.GOOS != "windows" { // which has no colons in names
+		skill = filepath.Join("skills", " ::stop-commands::t")
+	}
+	write(t, filepath.Join(dir, skill, "SKILL.md"), "no frontmatter")
+	for _, args := range [][]string{{dir}, {"-json", dir}, {"-sarif", dir}, {filepath.Join(dir, "##[none]")}} {
+		_, out, errs := inspectPaths(t, args...)
+		text := out + errs
+		if strings.Contains(text, "##[") || strings.Contains(text, "##vso[") {
+			t.Errorf("%v: a command within a line:\n%s", args[:len(args)-1], text)
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") {
+				t.Errorf("%v: the line is a command: %s", args[:len(args)-1], line)
+			}
+		}
+	}
+	_, out, _ := inspectPaths(t, dir)
+	for _, want := range []string{`\x3a:error::gotcha #\x23[error]x`, `p #\x23[add-mask]a`, `    \x3a:set-output name=status::passed  skipped`, `    #\x23vso[task.complete]z  skipped`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = inspectPaths(t, "-json", dir)
+	var d struct{ Version string }
+	if err := json.Unmarshal([]byte(out), &d); err != nil || d.Version != "##[add-mask]a" {
+		t.Errorf("version %q, %v", d.Version, err)
+	}
+}
+
 func TestDirectoryOfPluginsSaysSo(t *testing.T) {
 	status, out, _ := inspectPaths(t, "testdata")
 	if status != statusFindings || !strings.Contains(out, "not itself a plugin but holds 3 plugins: inspect "+filepath.Join("testdata", "*")) {
@@ -275,7 +337,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestWriteErrorsAreTold(t *testing.T) {
-	for _, args := range [][]string{{"testdata/demo"}, {"-json", "testdata/demo"}, {"testdata/demo", "testdata/demo"}} {
+	for _, args := range [][]string{{"testdata/demo"}, {"-json", "testdata/demo"}, {"-sarif", "testdata/demo"}, {"testdata/demo", "testdata/demo"}} {
 		var errs bytes.Buffer
 		if status := run(context.Background(), args, fullDisk{}, &errs); status != statusFailed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: status %d, stderr %q", args, status, errs.String())

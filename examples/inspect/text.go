@@ -7,8 +7,10 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/plugberth/plugberth/plugin"
@@ -16,8 +18,25 @@ import (
 	"github.com/plugberth/plugberth/skills"
 )
 
-// clean makes text from a package safe for a terminal.
-func clean(s string) string { return finding.Escape(s) }
+// clean makes text from a package safe for a terminal and within a line of a CI
+// log.
+func clean(s string) string {
+	return logCommand.ReplaceAllString(finding.Escape(s), `#\x23$1[`)
+}
+
+// logCommand is how a command to a CI system begins that may stand anywhere in a
+// line, such as ##[error] and ##vso[task.complete].
+var logCommand = regexp.MustCompile(`##([a-z]*)\[`)
+
+// inert makes a line one that a CI system takes for no command: neither as above
+// nor as ::error::, which counts after blanks.
+func inert(line string) string {
+	line = logCommand.ReplaceAllString(line, `#\x23$1[`)
+	if rest := strings.TrimLeftFunc(line, unicode.IsSpace); strings.HasPrefix(rest, "::") {
+		return line[:len(line)-len(rest)] + `\x3a` + rest[1:]
+	}
+	return line
+}
 
 // text prints results for people.
 type text struct {
@@ -68,7 +87,7 @@ func (t *text) style(s, style string) string {
 }
 
 func (t *text) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(t.out, format+"\n", args...); t.err == nil {
+	if _, err := io.WriteString(t.out, inert(fmt.Sprintf(format, args...))+"\n"); t.err == nil {
 		t.err = err
 	}
 }
@@ -110,7 +129,9 @@ func (t *text) result(r *result) error {
 	return t.err
 }
 
-func (t *text) end() error {
+func (t *text) unreadable(string, error) {}
+
+func (t *text) end(int) error {
 	if t.paths < 2 {
 		return t.err
 	}
