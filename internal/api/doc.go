@@ -1,0 +1,19 @@
+// Package api holds the exported identifiers of this module's public packages
+// to a few rules, in its tests. It has no code of its own.
+//
+// The file api.txt pins each of them with its declaration, so that a change of
+// the API is seen in review. After a change that is meant, write it anew:
+//
+//	go test ./internal/api -update
+//
+// Each exported identifier is used by one of the examples, which are the
+// programs below examples and the Example functions, or serves a need that a
+// file of the directory needs states; otherwise it has no place in the API. A
+// line of these files is a pattern, two blanks or more, and the need in one
+// sentence; # begins a comment. A pattern is an identifier as api.txt writes
+// it, such as channel.Limits.Rate or mcpclient.Host.Close(), or ends in * and
+// stands for all that begin so.
+//
+// Each exported identifier has a doc comment, and each package a tour in doc.go
+// and an Example function that is run.
+package api
