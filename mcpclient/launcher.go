@@ -20,7 +20,7 @@ type Launcher interface {
 	Launch(ctx context.Context, l Launch) (Process, error)
 }
 
-// Launch is what a [Launcher] starts. Printed or logged it shows neither
+// Launch is what a [Launcher] starts: the Plan of the server ID. Printed or logged it shows neither
 // arguments nor values of variables; Environ holds the host's credentials.
 type Launch struct {
 	ID   ServerID

@@ -46,10 +46,10 @@ type Draft struct {
 
 // ServerDraft is an entry of mcp.json to be written (AP §7.2.1).
 type ServerDraft struct {
-	Name   string
-	Type   Transport
-	Stdio  Stdio  // of a stdio server, zero for others
-	Remote Remote // of a remote server, zero for others
+	Name   string    // any text, as the key of mcpServers
+	Type   Transport // which says which of the two below counts
+	Stdio  Stdio     // of a stdio server, zero for others
+	Remote Remote    // of a remote server, zero for others
 }
 
 // HostServer returns the draft of a package that describes the host's own MCP

@@ -140,7 +140,7 @@ func (c *collector) typeSpec(spec *ast.TypeSpec, doc *ast.CommentGroup) {
 // fields adds the exported fields of a struct. A comment above a field is also
 // about those on the lines right below, up to a blank line or the next such
 // comment. A field may be documented by the struct, which then names it, or by
-// its type, where that has the same name.
+// its type, where that is called so, such as Kind of type ChangeKind.
 func (c *collector) fields(of string, expr *ast.StructType, doc *ast.CommentGroup) {
 	t := c.s.info.Types[expr].Type.(*types.Struct)
 	at, above, last := 0, false, 0
@@ -161,7 +161,7 @@ func (c *collector) fields(of string, expr *ast.StructType, doc *ast.CommentGrou
 				tag = " `" + tag + "`"
 			}
 			c.add(of+"."+id.Name, id, kind+c.typeString(v.Type())+tag,
-				above || has(f.Comment) || doc != nil && names(doc.Text(), id.Name) || c.sameName(v))
+				above || has(f.Comment) || doc != nil && names(doc.Text(), id.Name) || c.namedAsType(v))
 			c.out[len(c.out)-1].obj = v // an embedded field has no definition
 		}
 	}
@@ -172,10 +172,10 @@ func names(text, word string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), word)
 }
 
-// sameName reports whether a field is called as its type, of this module.
-func (c *collector) sameName(v *types.Var) bool {
+// namedAsType reports whether a field is called as its type, of this module.
+func (c *collector) namedAsType(v *types.Var) bool {
 	named := namedOf(v.Type())
-	return named != nil && named.Obj().Name() == v.Name() && named.Obj().Pkg() != nil && c.m.owns(named.Obj().Pkg().Path())
+	return named != nil && strings.HasSuffix(named.Obj().Name(), v.Name()) && named.Obj().Pkg() != nil && c.m.owns(named.Obj().Pkg().Path())
 }
 
 // methods adds those of an interface. That of an interface with a single one

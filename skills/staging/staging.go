@@ -142,7 +142,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// Result is what became of one skill.
+// Result is what became of one skill. Name is that of its directory in the
+// target.
 type Result struct {
 	Name    string
 	Outcome Outcome
@@ -385,7 +386,8 @@ func (s *session) unstage(name string, r *Result) error {
 	return nil
 }
 
-// Status is what is known of one staged skill.
+// Status is what is known of one staged skill. Name is that of its directory in
+// the target.
 type Status struct {
 	Name    string
 	Package string   // as the item said
