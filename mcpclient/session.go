@@ -47,8 +47,8 @@ type Session struct {
 }
 
 // ServerInfo is what a server says of itself: its Name, Title and Version, and
-// the ProtocolVersion that was agreed on. Text is cleaned and bounded:
-// it is the server's and not to be trusted.
+// the ProtocolVersion that was agreed on. Text is cleaned and bounded: it is the
+// server's and not to be trusted.
 type ServerInfo struct {
 	ProtocolVersion string
 	Name            string

@@ -108,3 +108,10 @@ func TestSystems(t *testing.T) {
 		t.Error(fault)
 	}
 }
+
+// Links in comments lead somewhere.
+func TestLinks(t *testing.T) {
+	for _, fault := range thisModule(t).brokenLinks() {
+		t.Error(fault)
+	}
+}

@@ -15,5 +15,7 @@
 // stands for all that begin so.
 //
 // Each exported identifier has a doc comment, and each package a tour in doc.go
-// and an Example function that is run.
+// and an Example function that is run. Links in comments lead somewhere, no
+// declaration needs a type that users cannot name, and the API is the same on
+// all systems.
 package api

@@ -105,6 +105,11 @@ func TestRules(t *testing.T) {
 		})
 	})
 
+	t.Run("links", func(t *testing.T) {
+		contain(t, m.brokenLinks(), 5, "[Nowhere] leads nowhere", "[Options.Nothing] leads nowhere",
+			"[hidden.Gone] leads nowhere", "[List]s is no link: a letter follows it", "[unknown.Thing] leads nowhere")
+	})
+
 	u, err := m.used()
 	if err != nil {
 		t.Fatal(err)

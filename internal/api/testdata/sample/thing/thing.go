@@ -100,7 +100,10 @@ func BadParam(func(unexported)) {}
 // New makes options, which an example only has as a value.
 func New() *Options { return &Options{hidden: len(three)} }
 
-// Unused is used by nothing, and by no need.
+// Unused is used by nothing, and by no need. Its links are [Nowhere],
+// [Options.Nothing], [hidden.Gone], [List]s and [unknown.Thing]; those that
+// lead somewhere [Options.Low], [List.Base], [List.Depth], [Store.Put], [*List],
+// [context.Context], [net/http.Server], list[Index] and [text].
 func Unused() {}
 
 // Rare serves a need.
