@@ -61,8 +61,8 @@ func HostServer(m Manifest, name, url string) *Draft {
 
 // Draft returns a draft that builds the plugin again: equal to it when loaded,
 // in canonical form, and with links written as what they lead to. Bodies of
-// skills are read for it; other files are read when it is built, by when they
-// must not have changed.
+// skills are read for it; other files are read when it is built, and must not
+// have changed by then.
 //
 // Only what was loaded without fault can be drafted without loss, so it fails
 // with a [*BuildError] where the plugin has warnings or errors among its

@@ -125,7 +125,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Refused   Outcome = iota // nothing was changed, see Result.Err; with ErrTarget the next run may find that it was all the same
+	Refused   Outcome = iota // nothing was changed, see Result.Err; but after ErrTarget the next run may find that it was
 	Staged                   // it stands there now and did not before
 	Updated                  // it took the place of what had been staged under its name
 	Unchanged                // it stood there already, just so
