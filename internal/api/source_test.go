@@ -74,7 +74,7 @@ func load(dir, modulePath string) (*module, error) {
 			return err
 		case !d.IsDir():
 			return nil
-		case name != dir && (base == "testdata" || base[0] == '.' || base[0] == '_'):
+		case name != dir && (base == "testdata" || base[0] == '.' || base[0] == '_' || isModule(name)):
 			return fs.SkipDir
 		}
 		return m.parse(name)
@@ -91,6 +91,12 @@ func load(dir, modulePath string) (*module, error) {
 		}
 	}
 	return m, nil
+}
+
+// isModule reports whether a directory is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // parse reads the package in a directory, if there is one, as this system
