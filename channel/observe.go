@@ -78,7 +78,7 @@ type ObserveOptions struct {
 //
 // No observer can hold up, fail or end a run: each has a queue of its own and a
 // goroutine only while events are in it, one at most. A panic ends that one
-// call. What a run must not lose belongs in the [Store], not into an
+// call. What a run must not lose belongs into the [Store], not into an
 // observer.
 //
 // The parts are safe for concurrent use. An Observer given to several runs is

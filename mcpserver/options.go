@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Logger gets one record a call, with identity, tool, duration and outcome,
 	// and one for each grant that is revoked or expires. No record holds a
-	// token, an argument or a result. nil is silent.
+	// token, an argument or a result. Silent if nil.
 	Logger *slog.Logger
 	// Observer, if set, gets what the logger gets, as data.
 	Observer Observer
