@@ -52,7 +52,7 @@ func (s *source) public() bool {
 }
 
 // example reports whether the package is one of the examples.
-func (s *source) example() bool { return strings.HasPrefix(s.rel, "examples/") }
+func (s *source) example() bool { return strings.HasPrefix(s.rel+"/", "examples/") }
 
 // list returns the public packages, or the examples, in order.
 func (m *module) list(which func(*source) bool) []*source {
