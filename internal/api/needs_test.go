@@ -14,7 +14,7 @@ type need struct {
 	at      string // file and line
 }
 
-var needLine = regexp.MustCompile(`^(\S+)\s{2,}(\S.*\.)$`)
+var needLine = regexp.MustCompile(`^(\S+)(?: {2,}|\t+)(\S.*)$`)
 
 // readNeeds reads all files of a directory.
 func readNeeds(fsys fs.FS) ([]need, error) {
@@ -36,7 +36,7 @@ func readNeeds(fsys fs.FS) ([]need, error) {
 			at := fmt.Sprintf("%s:%d", path.Base(name), i+1)
 			m := needLine.FindStringSubmatch(line)
 			if m == nil {
-				return nil, fmt.Errorf("%s: no pattern, two blanks and a sentence with its period", at)
+				return nil, fmt.Errorf("%s: no pattern, two blanks and a sentence", at)
 			}
 			out = append(out, need{pattern: m[1], at: at})
 		}

@@ -164,7 +164,7 @@ func TestRules(t *testing.T) {
 
 func TestNeedLines(t *testing.T) {
 	for _, line := range []string{
-		"thing.Rare", "thing.Rare One blank.", "thing.Rare  No period", "thing.Rare  ", "  thing.Rare  Indented.",
+		"thing.Rare", "thing.Rare One blank.", "thing.Rare  ", "  thing.Rare  Indented.",
 	} {
 		if _, err := readNeeds(fstest.MapFS{"a.txt": {Data: []byte("# a\n" + line + "\n")}}); err == nil || !strings.HasPrefix(err.Error(), "a.txt:2: ") {
 			t.Errorf("%q: %v", line, err)
