@@ -9,10 +9,16 @@
 // Each exported identifier is used by one of the examples, which are the
 // programs below examples and the Example functions, or serves a need that a
 // file of the directory needs states; otherwise it has no place in the API. A
-// line of these files is a pattern, two blanks or more, and the need in one
-// sentence; # begins a comment. A pattern is an identifier as api.txt writes
-// it, such as channel.Limits.Rate or mcpclient.Host.Close(), or ends in * and
-// stands for all that begin so.
+// type is used where an example has a value of it, and an interface's method
+// where an example implements it. Methods that the standard library calls, such
+// as Error and MarshalJSON, need no use, nor does that of a function type that
+// is there to implement an interface.
+//
+// A line of the files of needs is a pattern, two blanks or more, and the need in
+// one sentence; # begins a comment. A pattern is an identifier as api.txt writes
+// it, such as mcpserver.Limits.Rate or mcpclient.Host.Close(), or ends in * and
+// stands for all that begin so. A need that matches nothing, or only what
+// examples name, is one too many.
 //
 // Each exported identifier has a doc comment, and each package a tour in doc.go
 // and an Example function that is run. Links in comments lead somewhere, no
