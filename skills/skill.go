@@ -147,9 +147,8 @@ func decode(n *yaml.Node, into any) (err error) {
 var ErrNoFiles = errors.New("skills: the skill was not loaded from a directory")
 
 // Body reads SKILL.md again and returns what follows the closing delimiter,
-// unchanged, also where it is not UTF-8 (AS). It fails with ErrNoFiles, with
-// fs.ErrNotExist where the file has gone, with paths.ErrTooLarge where it has
-// grown over the limit, and where it no longer has frontmatter.
+// unchanged, also where it is not UTF-8 (AS). It fails where the file has gone,
+// has grown over the limit, or no longer has frontmatter.
 func (s *Skill) Body() (string, error) {
 	if s.root == nil {
 		return "", ErrNoFiles
