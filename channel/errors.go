@@ -39,6 +39,7 @@ var (
 // can name hosts, tables or other users. See [AgentText].
 type AgentError interface {
 	error
+	// AgentText returns the text for the agent.
 	AgentText() string
 }
 

@@ -270,7 +270,7 @@ func (l *Live) Waiting() []Question {
 // Ask returns the answer or the fallback has it, in which case the agent gets
 // it when it asks again. A second answer to a question that did not reach the
 // fallback is an [ErrNoQuestion]. Errors: those of [Buffered.Answer], and that
-// of ctx where the question is just being recorded in the fallback.
+// of ctx while the question is being recorded in the fallback.
 func (l *Live) Answer(ctx context.Context, questionID, text string) error {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.asked, func(a *inquiry) bool { return a.question.ID == questionID })

@@ -69,7 +69,7 @@ type ObserveOptions struct {
 	// oldest are dropped, and counted in Missed of the event after them.
 	Queue int
 	// Logger hears of observers that panic, with the stack but without the
-	// value. Nil means silence.
+	// value. nil is silent.
 	Logger *slog.Logger
 }
 

@@ -20,7 +20,7 @@ import (
 // anew. It is called concurrently for different servers. A panic refuses.
 type Consent func(ctx context.Context, req ConsentRequest) error
 
-// ConsentRequest is what a host decides on.
+// ConsentRequest is what a host decides on: whether the server ID may be started.
 type ConsentRequest struct {
 	ID     ServerID
 	Plan   plugin.LaunchPlan // what would be started; credentials of the host are not in it

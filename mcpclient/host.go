@@ -429,7 +429,7 @@ func sameTools(a, b []Tool) bool {
 	})
 }
 
-// CallRecord is what an observer hears of one call.
+// CallRecord is what [HostOptions.OnCall] hears of one call of a tool of Server.
 type CallRecord struct {
 	Tool     string // the exposed name
 	Server   ServerID

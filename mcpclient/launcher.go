@@ -20,8 +20,9 @@ type Launcher interface {
 	Launch(ctx context.Context, l Launch) (Process, error)
 }
 
-// Launch is what a [Launcher] starts. Printed or logged it shows neither
-// arguments nor values of variables; Environ holds the host's credentials.
+// Launch is what a [Launcher] starts: the Plan of the server ID. Printed or
+// logged it shows neither arguments nor values of variables; Environ holds the
+// host's credentials.
 type Launch struct {
 	ID   ServerID
 	Plan plugin.LaunchPlan

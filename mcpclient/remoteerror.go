@@ -30,6 +30,7 @@ type UnauthorizedError struct {
 	Scope string
 }
 
+// Error says what the server wants, with the scope escaped.
 func (e *UnauthorizedError) Error() string {
 	text := "mcpclient: the server wants authorization (401)"
 	if e.Status == http.StatusForbidden {

@@ -20,7 +20,7 @@ type Status uint8
 
 // The statuses.
 const (
-	StatusIdle        Status = iota // not connected yet: it is on first use
+	StatusIdle        Status = iota // not connected yet: its first use connects
 	StatusConnecting                // being started or connected to
 	StatusConnected                 // ready
 	StatusFailed                    // failed or gone; the next use tries again, after a while
@@ -48,7 +48,8 @@ func (s Status) String() string {
 	return "unsupported"
 }
 
-// ServerState is one server of a host at one moment.
+// ServerState is one server of a host at one moment: the server ID, of transport
+// Type.
 type ServerState struct {
 	ID     ServerID
 	Type   plugin.Transport

@@ -46,7 +46,8 @@ type Session struct {
 	progress progressRoutes
 }
 
-// ServerInfo is what a server says of itself. Text is cleaned: it is the
+// ServerInfo is what a server says of itself: its Name, Title and Version, and
+// the ProtocolVersion that was agreed on. Text is cleaned and bounded: it is the
 // server's and not to be trusted.
 type ServerInfo struct {
 	ProtocolVersion string
@@ -179,7 +180,8 @@ type CallOptions struct {
 	Progress func(Progress)
 }
 
-// Progress is a server's report on a call.
+// Progress is a server's report on a call: how much is Done, in units of the
+// server's choice.
 type Progress struct {
 	Done    float64
 	Total   float64 // 0 where the server does not know

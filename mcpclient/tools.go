@@ -31,6 +31,7 @@ type Tool struct {
 	Server ServerID
 	Local  string
 
+	// Title and Description are for people and for the model, both optional.
 	Title        string
 	Description  string
 	InputSchema  json.RawMessage // an object schema
@@ -46,8 +47,8 @@ type Tool struct {
 
 // Dropped is a tool that a server has and the host does not get.
 type Dropped struct {
-	Local  string // escaped, and cut where it is long
-	Reason string
+	Local  string // the server's own name, escaped, and cut where it is long
+	Reason string // why, safe to show
 }
 
 // toolList is the tools of one server.

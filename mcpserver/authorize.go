@@ -72,9 +72,9 @@ type CatalogAuthorizer struct {
 	// [catalog.Catalog.Snapshot] of the one that the host owns. The default is
 	// the registry's newest.
 	Snapshot func() *catalog.Snapshot
-	// Belong says, with nil, that the task and the session of a run belong
-	// together still. The default takes it from the host that minted the grant
-	// with both.
+	// Belong returns nil while the task and the session of a run belong together,
+	// and otherwise why not. By default they do: the host minted the grant with
+	// both.
 	Belong func(ctx context.Context, id Identity) error
 }
 

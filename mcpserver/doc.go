@@ -29,7 +29,7 @@
 // Handlers find the run with [RunFromContext].
 //
 // The [Registry] speaks Streamable HTTP, with sessions as in MCP 2025-11-25 and
-// before, and without as in MCP 2026-07-28. It needs an [net/http.Server] with a
+// before, and without as in MCP 2026-07-28. It needs a [net/http.Server] with a
 // ReadHeaderTimeout and without a WriteTimeout. Across the machine's border it
 // belongs behind TLS: whoever reads a token can use it.
 //

@@ -19,9 +19,9 @@ type Options struct {
 	Observer Observer
 	// Limits bound what one grant may use. A zero field is its default.
 	Limits Limits
-	// Hosts are the Host headers that are right, as "name" for any port or
-	// "name:port": for a registry behind a proxy. Loopback names stay right on
-	// loopback addresses. If empty, any Host is right, except that a request
+	// Hosts are the Host headers that are accepted, as "name" for any port or
+	// "name:port": for a registry behind a proxy. Loopback names stay accepted on
+	// loopback addresses. If empty, any Host is accepted, except that a request
 	// that came in on a loopback address must name a loopback host.
 	Hosts []string
 	// Origins are the origins of web pages that may use the registry, each as

@@ -57,8 +57,8 @@ const maxBytes = 1 << 60
 var (
 	// ErrBounds: there is more than the [Bounds] allow.
 	ErrBounds = errors.New("plugin: the package is over the bounds")
-	// ErrEntry: the package has an entry that none can hold that travels: a link
-	// in an archive or one that leads outside, a device or another special file,
+	// ErrEntry: the package has an entry that cannot travel in one: a link in an
+	// archive or one that leads outside, a device or another special file,
 	// a name that leads elsewhere, or two names that are one on some systems.
 	ErrEntry = errors.New("plugin: the package has an entry that it cannot hold")
 	// ErrArchive: the archive is damaged, or readers may disagree about what it

@@ -45,8 +45,9 @@ type ClientConfigOptions struct {
 	// server is left out if a value has what programs are known to replace by
 	// variables of their environment or the content of files: $ before a
 	// letter, underscore, brace or parenthesis, {env: and {file:, and but for
-	// URLs a name of three or more characters between %. The specification has values stay as they are (AP §9.2), and a program that
-	// replaces them would hand what they name to the server.
+	// URLs a name of three or more characters between %. The specification has
+	// values stay as they are (AP §9.2), and a program that replaces them would
+	// hand what they name to the server.
 	Literal bool
 }
 
@@ -88,7 +89,7 @@ type ClientConfig struct {
 // SkippedServer is a server that is not in a [ClientConfig].
 type SkippedServer struct {
 	Name string // in mcp.json
-	Err  error
+	Err  error  // one of those that [ClientConfig] names
 }
 
 // MarshalJSON returns an object with one member, mcpServers, sorted by name. It

@@ -28,6 +28,7 @@ const (
 // host can show to whoever is asked for consent to an update. It names what
 // changed and quotes no values: both plugins have them. All lists are sorted.
 type Comparison struct {
+	// From and To are the two versions.
 	From PackageID `json:"from"`
 	To   PackageID `json:"to"`
 	// Manifest are the members of plugin.json that differ, extensions by their
@@ -43,14 +44,15 @@ type Comparison struct {
 	Files []FileChange `json:"files,omitempty"`
 }
 
-// PackageID says which version of a package one is.
+// PackageID says which version of a package one is: the plugin's Name, its
+// Version and the content Hash, as [Plugin.Hash] returns it.
 type PackageID struct {
 	Name    string `json:"name"`
 	Version string `json:"version"` // as [Plugin.Version] returns it
 	Hash    string `json:"hash"`
 }
 
-// SkillChange is what became of one skill that loads.
+// SkillChange is what became of one skill that loads, by its Name.
 type SkillChange struct {
 	Name string     `json:"name"`
 	Kind ChangeKind `json:"change"`
@@ -61,7 +63,8 @@ type SkillChange struct {
 	Fields []string `json:"fields,omitempty"`
 }
 
-// ServerChange is what became of one valid server entry.
+// ServerChange is what became of one valid server entry, by its Name, which may
+// be any text.
 type ServerChange struct {
 	Name string     `json:"name"`
 	Type Transport  `json:"type"` // of the new entry; of the old one where that was removed
@@ -74,13 +77,15 @@ type ServerChange struct {
 	Headers []string `json:"headers,omitempty"` // likewise
 }
 
-// ExecutableChange is a file whose executable bit differs.
+// ExecutableChange is a file whose executable bit differs. Path is relative to
+// the plugin root, slash-separated and raw.
 type ExecutableChange struct {
 	Path string `json:"path"`
 	Now  bool   `json:"now"` // it can be executed in the new version
 }
 
-// FileChange is a file whose content differs.
+// FileChange is a file whose content differs. Path is relative to the plugin
+// root, slash-separated and raw.
 type FileChange struct {
 	Path string     `json:"path"`
 	Kind ChangeKind `json:"change"`

@@ -46,10 +46,10 @@ type Draft struct {
 
 // ServerDraft is an entry of mcp.json to be written (AP §7.2.1).
 type ServerDraft struct {
-	Name   string
-	Type   Transport
-	Stdio  Stdio  // of a stdio server, zero for others
-	Remote Remote // of a remote server, zero for others
+	Name   string    // any text, as the key of mcpServers
+	Type   Transport // which says which of the two below counts
+	Stdio  Stdio     // of a stdio server, zero for others
+	Remote Remote    // of a remote server, zero for others
 }
 
 // HostServer returns the draft of a package that describes the host's own MCP
@@ -61,8 +61,8 @@ func HostServer(m Manifest, name, url string) *Draft {
 
 // Draft returns a draft that builds the plugin again: equal to it when loaded,
 // in canonical form, and with links written as what they lead to. Bodies of
-// skills are read for it; other files are read when it is built, by when they
-// must not have changed.
+// skills are read for it; other files are read when it is built, and must not
+// have changed by then.
 //
 // Only what was loaded without fault can be drafted without loss, so it fails
 // with a [*BuildError] where the plugin has warnings or errors among its

@@ -58,9 +58,9 @@ type LaunchPlan struct {
 
 // LaunchPlan makes the plan of a stdio server. The data directory is the
 // absolute path of this installed instance's PLUGIN_DATA, as [DataDir] names
-// it; it need not exist, and what stands in its place is a directory and no
-// link. Command and cwd are resolved anew, so a plan says what would be started
-// now; that the program is there or can be executed is not looked at. It fails
+// it; it need not exist, but nothing else, a link included, may stand in its
+// place. Command and cwd are resolved anew, so a plan says what would be started
+// now; whether the program is there and can be executed is not looked at. It fails
 // with [ErrNoDirectory], [ErrNoServer], [ErrNotStdio], [ErrNotEnabled],
 // [ErrDataDir], paths.ErrEscape or [ErrPlan].
 func (p *Plugin) LaunchPlan(server, dataDir string) (*LaunchPlan, error) {

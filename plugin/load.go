@@ -40,11 +40,11 @@ type Options struct {
 // Limits bound what loading reads. Zero or less in a field means its default.
 // What goes over a limit is a finding at its boundary, never a silent cut.
 type Limits struct {
-	Manifest int64 // bytes of plugin.json, default 1 MiB
-	MCP      int64 // bytes of mcp.json, default 1 MiB
-	Depth    int   // nesting of JSON, default 100
-	Servers  int   // entries of mcpServers, default 1,000
-	Skills   skills.Limits
+	Manifest int64         // bytes of plugin.json, default 1 MiB
+	MCP      int64         // bytes of mcp.json, default 1 MiB
+	Depth    int           // nesting of JSON, default 100
+	Servers  int           // entries of mcpServers, default 1,000
+	Skills   skills.Limits // of the skills directory and its skills
 }
 
 func (l Limits) withDefaults() Limits {

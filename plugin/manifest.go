@@ -17,7 +17,10 @@ import (
 const manifestFile = "plugin.json"
 
 // Manifest is what plugin.json says of the plugin (AP §5). A field that the
-// document leaves out is empty; [Plugin.Declares] tells the difference.
+// document leaves out is empty; [Plugin.Declares] tells the difference. Name
+// conforms to [CheckName]. Version, Description, Homepage, Repository, License,
+// Keywords and the fields of Author are texts of the package of any form and
+// content: use finding.Escape to show them.
 type Manifest struct {
 	Schema      string // the canonical identifier
 	SpecVersion string // the version of the specification that it names
@@ -31,7 +34,8 @@ type Manifest struct {
 	Keywords    []string
 }
 
-// Author is the manifest's author object (AP §5.4).
+// Author is the manifest's author object (AP §5.4): Name, Email and URL, each
+// empty where it is left out.
 type Author struct {
 	Name, Email, URL string
 }

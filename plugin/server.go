@@ -63,7 +63,7 @@ type Stdio struct {
 // Remote is the configuration of a streamable-http or sse server, as it stands
 // in mcp.json (AP §7.2.1).
 type Remote struct {
-	URL     string
+	URL     string            // absolute, https, or http where the host is loopback
 	Headers map[string]string // may be nil
 }
 

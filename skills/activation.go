@@ -31,8 +31,8 @@ const (
 
 // Activation is a skill rendered for a model by [Offer.Activate].
 type Activation struct {
-	Text      string
-	Tokens    int        // approximate, see [ApproxTokens]
+	Text      string     // for the model
+	Tokens    int        // of Text, approximate, see [ApproxTokens]
 	Cut       bool       // the body was longer than the bound
 	Resources []Resource // that are listed
 	More      bool       // the skill has files that are not listed

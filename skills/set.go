@@ -74,7 +74,7 @@ func (o Origin) String() string {
 	return text
 }
 
-// Source is skills of one origin, such as those of a [Listing].
+// Source is Skills of one Origin, such as those of a [Listing].
 type Source struct {
 	Origin Origin
 	Skills []*Skill

@@ -11,7 +11,7 @@ type Snapshot struct {
 	Skills []Stamp `json:"skills"` // sorted by name
 }
 
-// Stamp says of one skill where it came from and what was in it.
+// Stamp says of one skill, by its Name, where it came from and what was in it.
 type Stamp struct {
 	Name   string `json:"name"`
 	Origin Origin `json:"origin"`
@@ -38,14 +38,14 @@ func (s *Set) Snapshot(ctx context.Context, bounds Bounds) (Snapshot, error) {
 	return out, nil
 }
 
-// Change is a skill that is in two snapshots and not the same.
+// Change is a skill that is in two snapshots, Old and New, and not the same.
 type Change struct {
 	Old Stamp `json:"old"`
 	New Stamp `json:"new"`
 }
 
-// Changes is what differs between two snapshots, each list sorted by name as the
-// snapshots are.
+// Changes is what differs between two snapshots: the skills Added, Removed and
+// Changed, each list sorted by name as the snapshots are.
 type Changes struct {
 	Added   []Stamp  `json:"added,omitempty"`
 	Removed []Stamp  `json:"removed,omitempty"`

@@ -31,7 +31,8 @@ type Draft struct {
 	Files         fs.FS             // the files beside SKILL.md, nil for none; a SKILL.md at its top is left out
 }
 
-// ExtraKey is a frontmatter key that the specification does not define.
+// ExtraKey is a frontmatter Key that the specification does not define, and its
+// value.
 type ExtraKey struct {
 	Key string
 	// Value is nil, a string, boolean or number, a slice of such values or a map

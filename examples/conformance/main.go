@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var cases []fixtures.Case
 	if err == nil {
-		if cases, err = s.opts.Select(); err == nil && len(cases) == 0 {
+		if cases, err = s.opts.Select(fixtures.Cases()); err == nil && len(cases) == 0 {
 			err = errors.New("the selection chooses no case")
 		}
 	}

@@ -39,5 +39,5 @@ const (
 type Problem struct {
 	Plugin string // the plugin's name, "" where it is about none
 	Name   string // the exposed name of the tool, or the skill's
-	Reason string
+	Reason string // why, safe to show
 }

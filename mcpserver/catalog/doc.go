@@ -11,7 +11,7 @@
 // Snapshots are how a catalog reaches those who serve it, in the same process
 // or, as JSON, in another one. They take one only if it is newer than theirs,
 // by [Snapshot.Newer], so that delayed and reordered ones bring nothing back. A
-// [Refresher] pushes the newest to many [Target]s.
+// [Refresher] pushes the newest to each [Target] that it has.
 //
 // Tools that come from elsewhere, such as those of MCP servers, stand in the same
 // catalog under the names that they have there ([Catalog.Bridge]).

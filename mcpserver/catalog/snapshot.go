@@ -126,8 +126,8 @@ type Snapshot struct {
 // Generation returns the life of the catalog.
 func (s *Snapshot) Generation() Generation { return s.generation }
 
-// Revision returns the number of changes of content before it, from 1 on in
-// each generation.
+// Revision returns the number of the snapshot in its generation, from 1, one
+// more after each change of the content.
 func (s *Snapshot) Revision() uint64 { return s.revision }
 
 // Newer reports whether s is to be taken in place of old, which may be nil: its

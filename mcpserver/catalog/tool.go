@@ -45,7 +45,7 @@ var (
 type DeclarationError struct {
 	Plugin string // as given
 	Tool   string // the local name as given, "" where it is about the plugin
-	Err    error
+	Err    error  // why: [ErrDeclaration] or [ErrCollision], wrapped
 }
 
 // Error names the plugin and the tool, escaped.

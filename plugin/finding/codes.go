@@ -1,6 +1,6 @@
 package finding
 
-// The codes, by what they are about. The table below says the rest of each.
+// The codes, by what they are about. [Lookup] says the rest of each.
 const (
 	// About the plugin root and plugin.json.
 

@@ -91,7 +91,8 @@ type Finding struct {
 	Message  string // what to change, escaped for display
 }
 
-// Place is where a finding belongs. The zero Place is the plugin as a whole.
+// Place is where a finding belongs: Subject, File, Pointer, Line and Column are
+// those of a [Finding]. The zero Place is the plugin as a whole.
 type Place struct {
 	Subject      string
 	File         string

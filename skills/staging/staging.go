@@ -125,7 +125,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Refused   Outcome = iota // nothing was changed, see Result.Err; with ErrTarget the next run may find that it was all the same
+	Refused   Outcome = iota // nothing was changed, see Result.Err; but after ErrTarget the next run may find that it was
 	Staged                   // it stands there now and did not before
 	Updated                  // it took the place of what had been staged under its name
 	Unchanged                // it stood there already, just so
@@ -142,7 +142,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// Result is what became of one skill.
+// Result is what became of one skill. Name is that of its directory in the
+// target.
 type Result struct {
 	Name    string
 	Outcome Outcome
@@ -385,7 +386,8 @@ func (s *session) unstage(name string, r *Result) error {
 	return nil
 }
 
-// Status is what is known of one staged skill.
+// Status is what is known of one staged skill. Name is that of its directory in
+// the target.
 type Status struct {
 	Name    string
 	Package string   // as the item said

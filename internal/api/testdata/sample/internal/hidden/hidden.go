@@ -1,0 +1,4 @@
+// Package hidden is internal.
+package hidden
+
+type T struct{}
