@@ -17,6 +17,10 @@ import (
 	"testing"
 )
 
+// runVariable is the environment variable by which TestCommandsRun runs; .ci/run
+// sets it.
+const runVariable = "PLUGBERTH_DOCS"
+
 // A special command of the pages is not simply run to its end. All others are, by
 // TestCommandsRun.
 type special struct {
@@ -264,6 +268,11 @@ func definesItsFirst(fn *ast.FuncLit) bool {
 	return found
 }
 
+var (
+	assignment = regexp.MustCompile(`^\w+=`)
+	goCommand  = regexp.MustCompile(`^(?:\w+=\S* )*go (?:run|test) `) // with variables before it or not
+)
+
 // exists reports whether a path of the repository is there.
 func exists(name string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
@@ -278,7 +287,7 @@ func (c commandCheck) judge(line string) []string {
 		out = append(out, "names the module in a way that cannot be run against the source at hand: see rewrites in docs/commands_test.go")
 	}
 	for _, words := range simple(line) {
-		for len(words) > 0 && regexp.MustCompile(`^\w+=`).MatchString(words[0]) {
+		for len(words) > 0 && assignment.MatchString(words[0]) {
 			words = words[1:]
 		}
 		if len(words) == 0 {
@@ -474,7 +483,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		for _, span := range p.spans() {
-			if text := strings.ReplaceAll(span.text, "\n", " "); strings.HasPrefix(text, "go run ") || strings.HasPrefix(text, "go test ") {
+			if text := strings.ReplaceAll(span.text, "\n", " "); goCommand.MatchString(text) {
 				count++
 				for _, problem := range check.judge(text) {
 					t.Errorf("%s:%d: %s: %s", p.path, span.number, text, problem)
@@ -484,6 +493,47 @@ func TestCommands(t *testing.T) {
 	}
 	if count == 0 {
 		t.Fatal("no command was looked at")
+	}
+}
+
+var (
+	variable = regexp.MustCompile(`\bPLUGBERTH_[A-Z0-9_]+`)
+	lookup   = regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\("(PLUGBERTH_[A-Z0-9_]+)"\)`)
+)
+
+// TestVariables: the environment variables of the project that the pages name are
+// those of its code, and what can be set for tests stands in docs/contributing.md.
+func TestVariables(t *testing.T) {
+	known, asked := map[string]bool{}, map[string]bool{runVariable: true}
+	for _, f := range allGoFiles(t) {
+		for _, name := range variable.FindAllString(f.text, -1) {
+			known[name] = true
+		}
+		if strings.HasSuffix(f.path, "_test.go") {
+			for _, m := range lookup.FindAllStringSubmatch(f.text, -1) {
+				asked[m[1]] = true
+			}
+		}
+	}
+	for _, p := range markdownFiles(t) {
+		var text strings.Builder
+		for _, line := range p.prose {
+			text.WriteString(line.text + "\n")
+		}
+		for _, b := range p.blocks {
+			text.WriteString(strings.Join(b.lines, "\n") + "\n")
+		}
+		for _, name := range variable.FindAllString(text.String(), -1) {
+			if !known[name] {
+				t.Errorf("%s: nothing knows %s", p.path, name)
+			}
+			if p.path == "docs/contributing.md" {
+				delete(asked, name)
+			}
+		}
+	}
+	for name := range asked {
+		t.Errorf("docs/contributing.md does not say what %s is for", name)
 	}
 }
 

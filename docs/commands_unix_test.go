@@ -21,9 +21,6 @@ import (
 	"time"
 )
 
-// runEnv is the environment variable by which TestCommandsRun runs; .ci/run sets it.
-const runEnv = "PLUGBERTH_DOCS"
-
 // blockTimeout ends a block that hangs. The first one compiles everything.
 const blockTimeout = 10 * time.Minute
 
@@ -35,8 +32,8 @@ const endTimeout = 30 * time.Second
 // first error. The table specials says what is not simply run, and rewrites what
 // stands for a release.
 func TestCommandsRun(t *testing.T) {
-	if os.Getenv(runEnv) == "" {
-		t.Skipf("%s is not set: the commands of the pages are not run", runEnv)
+	if os.Getenv(runVariable) == "" {
+		t.Skipf("%s is not set: the commands of the pages are not run", runVariable)
 	}
 	dir := t.TempDir()
 	shell := newShell(t, filepath.Join(dir, "source"), filepath.Join(dir, "work"))
@@ -132,7 +129,7 @@ func (s *shell) environ() []string {
 	return append(os.Environ(),
 		"SOURCE="+s.source, "BIN="+s.bin, "GOBIN="+s.own,
 		"PATH="+s.own+string(os.PathListSeparator)+os.Getenv("PATH"),
-		runEnv+"=") // a block that runs tests does not run this one
+		runVariable+"=") // a block that runs tests does not run this one
 }
 
 // mark comes before the output of a command that serves.
