@@ -13,9 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -107,20 +107,20 @@ func copyTree(t *testing.T, from, to string) {
 type shell struct {
 	source, work string // copies of the repository: one that stays as it is, one to run blocks in
 	bin, own     string // the examples, and what go install makes
-	build        func() error
+	build        func(example string) error
 }
 
 func newShell(t *testing.T, source, work string) *shell {
 	t.Helper()
 	s := &shell{source: source, work: work, bin: t.TempDir(), own: t.TempDir()}
-	s.build = sync.OnceValue(func() error {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", s.bin+"/", "./examples/...")
+	s.build = func(name string) error {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", s.bin+"/", "./examples/"+name)
 		cmd.Dir, cmd.Env = work, s.environ()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
-	})
+	}
 	return s
 }
 
@@ -158,14 +158,17 @@ func script(b block) (text, input string, serving bool, err error) {
 	return rewrite(strings.Join(lines, "\n")) + "\n", input, serving, nil
 }
 
+// builtExample is what rewrites put in the place of a release.
+var builtExample = regexp.MustCompile(`\$BIN/(\w+)`)
+
 // run runs a block and returns what it printed.
 func (s *shell) run(ctx context.Context, b block) (string, error) {
 	text, input, serving, err := script(b)
 	if err != nil {
 		return "", err
 	}
-	if strings.Contains(text, "$BIN") {
-		if err := s.build(); err != nil {
+	for _, m := range builtExample.FindAllStringSubmatch(text, -1) {
+		if err := s.build(m[1]); err != nil {
 			return "", err
 		}
 	}
