@@ -480,6 +480,14 @@ func TestCommands(t *testing.T) {
 			switch b.language {
 			case "bash", "shell", "console", "zsh":
 				t.Errorf("%s: a block that is typed into a shell is called sh, so that it is run", b.where())
+			case "", "text": // not run, for what a reader has to fill in
+				for _, line := range b.commands() {
+					if goCommand.MatchString(line) {
+						for _, problem := range check.judge(line) {
+							t.Errorf("%s: %s: %s", b.where(), line, problem)
+						}
+					}
+				}
 			}
 		}
 		for _, span := range p.spans() {
