@@ -239,8 +239,8 @@ func TestShell(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := newShell(t, "/source", dir)
-	s.build = func() error {
-		return os.WriteFile(s.bin+"/inspect", []byte("#!/bin/sh\necho inspected \"$@\"\n"), 0o755)
+	s.build = func(name string) error {
+		return os.WriteFile(s.bin+"/"+name, []byte("#!/bin/sh\necho inspected \"$@\"\n"), 0o755)
 	}
 	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
 		t.Fatal(err)
