@@ -294,7 +294,7 @@ func (c commandCheck) judge(line string) []string {
 			continue
 		}
 		for _, word := range words {
-			if name := repositoryPath(word); name != "" && !exists(name) {
+			if name := repositoryPath(word); name != "" && !exists(name) && !exists("fixtures/corpus/"+name+".txtar") {
 				out = append(out, "there is no "+name)
 			}
 		}
