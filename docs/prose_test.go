@@ -2,6 +2,7 @@ package docs
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,45 @@ var (
 	ownAction     = regexp.MustCompile(`\buses:\s*plugberth/plugberth(/\S*)?@`)
 	linkedFinding = regexp.MustCompile("\\[`([a-z-]+)`\\]\\((?:docs/)?findings\\.md\\)")
 )
+
+var groupRow = regexp.MustCompile(`^ *([a-z]+) +(\d+) +(\d+) +(\d+) +(\d+)$`)
+
+// TestNaiveTable: what docs/fixtures.md shows of a loader adds up to the cases
+// that there are. That it passes so many is what a run said.
+func TestNaiveTable(t *testing.T) {
+	counts := map[string]int{}
+	for _, c := range fixtures.Cases() {
+		group, _, _ := strings.Cut(c.ID, "/")
+		counts[group]++
+		counts["all"]++
+	}
+	for _, p := range markdownFiles(t) {
+		if p.path != "docs/fixtures.md" {
+			continue
+		}
+		for _, line := range p.everything() {
+			m := groupRow.FindStringSubmatch(line.text)
+			if m == nil {
+				continue
+			}
+			sum := 0
+			for _, text := range m[2:] {
+				n, err := strconv.Atoi(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += n
+			}
+			if sum != counts[m[1]] {
+				t.Errorf("%s:%d: the row is about %d cases, and there are %d", p.path, line.number, sum, counts[m[1]])
+			}
+			delete(counts, m[1])
+		}
+	}
+	for group := range counts {
+		t.Errorf("the table has no row for %s", group)
+	}
+}
 
 // everything returns all lines of a page, those of blocks included.
 func (p *page) everything() []proseLine {
