@@ -42,6 +42,7 @@ var specials = []special{
 	{".ci/run", elsewhere, "", "it runs these commands"},
 	{"go test ./...", elsewhere, "", "a step of .ci/run"},
 	{"go test -race ./...", elsewhere, "", "a step of .ci/run"},
+	{"go vet ./...", elsewhere, "", "a step of .ci/run"},
 	{"go run ./examples/taskserver", serves, "", "it serves until it is stopped"},
 	{"go run ./examples/host -ask", asks, "yes\n", "it asks the user"},
 }
