@@ -44,7 +44,7 @@ var specials = []special{
 	{"go test -race ./...", elsewhere, "", "a step of .ci/run"},
 	{"go vet ./...", elsewhere, "", "a step of .ci/run"},
 	{"go run ./examples/taskserver", serves, "", "it serves until it is stopped"},
-	{"go run ./examples/host -ask", asks, "yes\n", "it asks the user"},
+	{"go run ./examples/host -ask", asks, "1\n", "it asks the user"},
 }
 
 // specialOf returns what is special about a command.
