@@ -171,13 +171,34 @@ func (p *goPackage) has(name, member string) bool {
 	return slices.ContainsFunc(p.embeds[name], func(embedded string) bool { return p.has(embedded, member) })
 }
 
+// mentions reports whether the package exports a name, or a type a member of it.
+func (p *goPackage) mentions(name string) bool {
+	if p.has(name, "") {
+		return true
+	}
+	for of := range p.members {
+		if p.has(of, name) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	// qualified is pkg.Name or pkg.Type.Member, with the package's path before it
 	// or not, and (*pkg.Type).Method.
 	qualified = regexp.MustCompile(`\(?\*?\b([a-z]\w*(?:/[a-z]\w*)*)\.([A-Z]\w*)\)?(?:\.([A-Z]\w*))?`)
 	// unqualified is Type.Member alone.
 	unqualified = regexp.MustCompile(`^([A-Z]\w*)\.([A-Z]\w*)$`)
+	// alone is a name of Go and not one of a variable of the environment.
+	alone = regexp.MustCompile(`^[A-Z][A-Z0-9]*[a-z][A-Za-z0-9]*$`)
 )
+
+// foreign are names that the pages take from elsewhere, with where they are from.
+var foreign = map[string]string{
+	"CommandTransport": "the MCP SDK",
+	"IOTransport":      "the MCP SDK",
+}
 
 // unknownNames returns the names of this module's API in a text that are not
 // there, with the packages that users can import.
@@ -202,6 +223,12 @@ func unknownNames(text string, packages []*goPackage) []string {
 // have to be those of one.
 func TestNames(t *testing.T) {
 	packages := publicPackages(t)
+	tests := map[string]bool{}
+	for _, names := range commandsKnown(t).funcs {
+		for _, name := range names {
+			tests[name] = true
+		}
+	}
 	count := 0
 	for _, p := range markdownFiles(t) {
 		if p.path == "CONFORMANCE.md" {
@@ -221,6 +248,9 @@ func TestNames(t *testing.T) {
 				if known && !found {
 					t.Errorf("%s:%d: no package has %s", p.path, span.number, m[0])
 				}
+			}
+			if alone.MatchString(span.text) && !tests[span.text] && foreign[span.text] == "" && !slices.ContainsFunc(packages, func(pkg *goPackage) bool { return pkg.mentions(span.text) }) {
+				t.Errorf("%s:%d: no package has %s", p.path, span.number, span.text)
 			}
 		}
 	}

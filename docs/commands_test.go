@@ -17,6 +17,10 @@ import (
 	"testing"
 )
 
+// runVariable is the environment variable by which TestCommandsRun runs; .ci/run
+// sets it.
+const runVariable = "PLUGBERTH_DOCS"
+
 // A special command of the pages is not simply run to its end. All others are, by
 // TestCommandsRun.
 type special struct {
@@ -38,8 +42,9 @@ var specials = []special{
 	{".ci/run", elsewhere, "", "it runs these commands"},
 	{"go test ./...", elsewhere, "", "a step of .ci/run"},
 	{"go test -race ./...", elsewhere, "", "a step of .ci/run"},
+	{"go vet ./...", elsewhere, "", "a step of .ci/run"},
 	{"go run ./examples/taskserver", serves, "", "it serves until it is stopped"},
-	{"go run ./examples/host -ask", asks, "yes\n", "it asks the user"},
+	{"go run ./examples/host -ask", asks, "1\n", "it asks the user"},
 }
 
 // specialOf returns what is special about a command.
@@ -59,8 +64,8 @@ var rewrites = []struct {
 	from *regexp.Regexp
 	to   string
 }{
-	{regexp.MustCompile(`\bgo run ` + modulePath + `/examples/(\w+)@latest`), `"$$BIN/$1"`},
-	{regexp.MustCompile(`\bgo install ` + modulePath + `/examples/(\w+)@latest`), `cp "$$BIN/$1" "$$GOBIN/"`},
+	{regexp.MustCompile(`\bgo run ` + modulePath + `/examples/(\w+)@(?:latest|v[\w.-]+)`), `"$$BIN/$1"`},
+	{regexp.MustCompile(`\bgo install ` + modulePath + `/examples/(\w+)@(?:latest|v[\w.-]+)`), `cp "$$BIN/$1" "$$GOBIN/"`},
 	{regexp.MustCompile(`\bgit clone https://` + modulePath + `(?:\.git)?`), `cp -R "$$SOURCE" plugberth`},
 }
 
@@ -264,6 +269,12 @@ func definesItsFirst(fn *ast.FuncLit) bool {
 	return found
 }
 
+var (
+	assignment    = regexp.MustCompile(`^\w+=`)
+	shellVariable = regexp.MustCompile(`\$\w`)
+	goCommand     = regexp.MustCompile(`^(?:\w+=\S* )*go (?:run|test) `) // with variables before it or not
+)
+
 // exists reports whether a path of the repository is there.
 func exists(name string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
@@ -274,18 +285,15 @@ func exists(name string) bool {
 // repository.
 func (c commandCheck) judge(line string) []string {
 	var out []string
-	if rewritten := rewrite(line); strings.Contains(rewritten, modulePath) {
-		out = append(out, "names the module in a way that cannot be run against the source at hand: see rewrites in docs/commands_test.go")
-	}
 	for _, words := range simple(line) {
-		for len(words) > 0 && regexp.MustCompile(`^\w+=`).MatchString(words[0]) {
+		for len(words) > 0 && assignment.MatchString(words[0]) {
 			words = words[1:]
 		}
 		if len(words) == 0 {
 			continue
 		}
 		for _, word := range words {
-			if name := repositoryPath(word); name != "" && !exists(name) {
+			if name := repositoryPath(word); name != "" && !exists(name) && !exists("fixtures/corpus/"+name+".txtar") {
 				out = append(out, "there is no "+name)
 			}
 		}
@@ -337,6 +345,9 @@ func (c commandCheck) goRun(words []string) []string {
 	if len(words) == 0 {
 		return []string{"go run of nothing"}
 	}
+	if strings.Contains(words[0], "@") && !strings.HasPrefix(words[0], modulePath) {
+		return nil // another module's
+	}
 	dir := packageDir(words[0])
 	flags, ok := c.commands[dir]
 	if dir == "" || !ok {
@@ -367,9 +378,9 @@ func flagName(word string) string {
 // testFlags are those of go test that pages may name, with whether a value
 // follows.
 var testFlags = map[string]bool{
-	"v": false, "race": false, "short": false, "benchmem": false, "json": false, "cover": false,
+	"v": false, "race": false, "short": false, "benchmem": false, "json": false, "cover": false, "failfast": false,
 	"run": true, "bench": true, "fuzz": true, "fuzztime": true, "fuzzminimizetime": true,
-	"count": true, "timeout": true, "parallel": true, "cpu": true, "benchtime": true, "cpuprofile": true, "memprofile": true,
+	"count": true, "timeout": true, "parallel": true, "cpu": true, "list": true, "shuffle": true, "benchtime": true, "cpuprofile": true, "memprofile": true,
 }
 
 // goTest judges go test: the packages are there, what is to be run is in one of
@@ -415,8 +426,8 @@ func (c commandCheck) goTest(words []string) []string {
 	}
 	for flag, prefix := range map[string]string{"run": "", "bench": "Benchmark", "fuzz": "Fuzz"} {
 		pattern, ok := patterns[flag]
-		if !ok || pattern == "xxx" || pattern == "^$" {
-			continue // nothing is to be run
+		if !ok || pattern == "xxx" || pattern == "^$" || shellVariable.MatchString(pattern) {
+			continue // nothing is to be run, or what only the shell knows
 		}
 		first, _, _ := strings.Cut(pattern, "/") // before subtests
 		form, err := regexp.Compile(first)
@@ -459,6 +470,9 @@ func TestCommands(t *testing.T) {
 				for _, problem := range check.judge(line) {
 					t.Errorf("%s: %s: %s", b.where(), line, problem)
 				}
+				if strings.Contains(rewrite(line), modulePath) {
+					t.Errorf("%s: %s: there is no row in rewrites that puts the source at hand in the place of the module", b.where(), line)
+				}
 				switch s, ok := specialOf(line); {
 				case ok && s.how == serves && i < len(commands)-1:
 					t.Errorf("%s: %s: it serves, and has to be the last of its block", b.where(), line)
@@ -471,10 +485,18 @@ func TestCommands(t *testing.T) {
 			switch b.language {
 			case "bash", "shell", "console", "zsh":
 				t.Errorf("%s: a block that is typed into a shell is called sh, so that it is run", b.where())
+			case "", "text": // not run, for what a reader has to fill in
+				for _, line := range b.commands() {
+					if goCommand.MatchString(line) {
+						for _, problem := range check.judge(line) {
+							t.Errorf("%s: %s: %s", b.where(), line, problem)
+						}
+					}
+				}
 			}
 		}
 		for _, span := range p.spans() {
-			if text := strings.ReplaceAll(span.text, "\n", " "); strings.HasPrefix(text, "go run ") || strings.HasPrefix(text, "go test ") {
+			if text := strings.ReplaceAll(span.text, "\n", " "); goCommand.MatchString(text) {
 				count++
 				for _, problem := range check.judge(text) {
 					t.Errorf("%s:%d: %s: %s", p.path, span.number, text, problem)
@@ -484,6 +506,55 @@ func TestCommands(t *testing.T) {
 	}
 	if count == 0 {
 		t.Fatal("no command was looked at")
+	}
+}
+
+var (
+	variable = regexp.MustCompile(`\bPLUGBERTH_[A-Z0-9_]+`)
+	lookup   = regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\("(PLUGBERTH_[A-Z0-9_]+)"\)`)
+)
+
+// TestVariables: the environment variables of the project that the pages name are
+// those of its code, and what can be set for tests stands in docs/contributing.md.
+func TestVariables(t *testing.T) {
+	known, asked := map[string]bool{}, map[string]bool{runVariable: true}
+	var programs strings.Builder
+	for _, f := range allGoFiles(t) {
+		for _, name := range variable.FindAllString(f.text, -1) {
+			known[name] = true
+		}
+		if !strings.HasSuffix(f.path, "_test.go") {
+			programs.WriteString(f.text)
+			continue
+		}
+		for _, m := range lookup.FindAllStringSubmatch(f.text, -1) {
+			asked[m[1]] = true
+		}
+	}
+	for name := range asked {
+		if strings.Contains(programs.String(), name) {
+			delete(asked, name) // a program sets it, or says what it is for
+		}
+	}
+	for _, p := range markdownFiles(t) {
+		var text strings.Builder
+		for _, line := range p.prose {
+			text.WriteString(line.text + "\n")
+		}
+		for _, b := range p.blocks {
+			text.WriteString(strings.Join(b.lines, "\n") + "\n")
+		}
+		for _, name := range variable.FindAllString(text.String(), -1) {
+			if !known[name] {
+				t.Errorf("%s: nothing knows %s", p.path, name)
+			}
+			if p.path == "docs/contributing.md" {
+				delete(asked, name)
+			}
+		}
+	}
+	for name := range asked {
+		t.Errorf("docs/contributing.md does not say what %s is for", name)
 	}
 }
 
@@ -545,7 +616,8 @@ func TestJudgeCommands(t *testing.T) {
 		{"go test -bench Nothing ./mcpserver", "finds nothing"},
 		{"go test -run 'NoSuchTest/here' ./...", "finds nothing"},
 		{"go test -run '(' ./...", "missing closing"},
-		{"go get " + modulePath, "cannot be run"},
+		{"go run golang.org/x/vuln/cmd/govulncheck@latest ./...", ""}, // another module's
+		{"go test -fuzz \"^$target$\" ./plugin", ""},                  // what a shell fills in
 	} {
 		got := strings.Join(check.judge(tt.line), "; ")
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
@@ -557,7 +629,7 @@ func TestJudgeCommands(t *testing.T) {
 func TestRewrite(t *testing.T) {
 	for _, tt := range []struct{ script, want string }{
 		{"go run " + modulePath + "/examples/inspect@latest -json .", `"$BIN/inspect" -json .`},
-		{"cd x && go install " + modulePath + "/examples/connect@latest", `cd x && cp "$BIN/connect" "$GOBIN/"`},
+		{"cd x && go install " + modulePath + "/examples/connect@v0.1.0", `cd x && cp "$BIN/connect" "$GOBIN/"`},
 		{"git clone https://" + modulePath + "\ncd plugberth", `cp -R "$SOURCE" plugberth` + "\ncd plugberth"},
 		{"go run ./examples/inspect .", "go run ./examples/inspect ."},
 	} {

@@ -13,16 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
-
-// runEnv is the environment variable by which TestCommandsRun runs; .ci/run sets it.
-const runEnv = "PLUGBERTH_DOCS"
 
 // blockTimeout ends a block that hangs. The first one compiles everything.
 const blockTimeout = 10 * time.Minute
@@ -35,8 +32,8 @@ const endTimeout = 30 * time.Second
 // first error. The table specials says what is not simply run, and rewrites what
 // stands for a release.
 func TestCommandsRun(t *testing.T) {
-	if os.Getenv(runEnv) == "" {
-		t.Skipf("%s is not set: the commands of the pages are not run", runEnv)
+	if os.Getenv(runVariable) == "" {
+		t.Skipf("%s is not set: the commands of the pages are not run", runVariable)
 	}
 	dir := t.TempDir()
 	shell := newShell(t, filepath.Join(dir, "source"), filepath.Join(dir, "work"))
@@ -110,20 +107,20 @@ func copyTree(t *testing.T, from, to string) {
 type shell struct {
 	source, work string // copies of the repository: one that stays as it is, one to run blocks in
 	bin, own     string // the examples, and what go install makes
-	build        func() error
+	build        func(example string) error
 }
 
 func newShell(t *testing.T, source, work string) *shell {
 	t.Helper()
 	s := &shell{source: source, work: work, bin: t.TempDir(), own: t.TempDir()}
-	s.build = sync.OnceValue(func() error {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", s.bin+"/", "./examples/...")
+	s.build = func(name string) error {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", s.bin+"/", "./examples/"+name)
 		cmd.Dir, cmd.Env = work, s.environ()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
-	})
+	}
 	return s
 }
 
@@ -132,7 +129,7 @@ func (s *shell) environ() []string {
 	return append(os.Environ(),
 		"SOURCE="+s.source, "BIN="+s.bin, "GOBIN="+s.own,
 		"PATH="+s.own+string(os.PathListSeparator)+os.Getenv("PATH"),
-		runEnv+"=") // a block that runs tests does not run this one
+		runVariable+"=") // a block that runs tests does not run this one
 }
 
 // mark comes before the output of a command that serves.
@@ -161,14 +158,17 @@ func script(b block) (text, input string, serving bool, err error) {
 	return rewrite(strings.Join(lines, "\n")) + "\n", input, serving, nil
 }
 
+// builtExample is what rewrites put in the place of a release.
+var builtExample = regexp.MustCompile(`\$BIN/(\w+)`)
+
 // run runs a block and returns what it printed.
 func (s *shell) run(ctx context.Context, b block) (string, error) {
 	text, input, serving, err := script(b)
 	if err != nil {
 		return "", err
 	}
-	if strings.Contains(text, "$BIN") {
-		if err := s.build(); err != nil {
+	for _, m := range builtExample.FindAllStringSubmatch(text, -1) {
+		if err := s.build(m[1]); err != nil {
 			return "", err
 		}
 	}
@@ -239,8 +239,8 @@ func TestShell(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := newShell(t, "/source", dir)
-	s.build = func() error {
-		return os.WriteFile(s.bin+"/inspect", []byte("#!/bin/sh\necho inspected \"$@\"\n"), 0o755)
+	s.build = func(name string) error {
+		return os.WriteFile(s.bin+"/"+name, []byte("#!/bin/sh\necho inspected \"$@\"\n"), 0o755)
 	}
 	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,32 +33,62 @@ func TestGoBlocks(t *testing.T) {
 	}
 }
 
-// TestPackageComments: what the comment of a package shows as Go stands in a
-// file that is compiled. Comments of commands show how they are called, and are
-// looked at with the commands.
-func TestPackageComments(t *testing.T) {
+// TestComments: what the comment of a package shows as Go stands in a file that is
+// compiled, and so does what other doc comments show, if it is Go. Comments of
+// commands show how they are called, and are looked at with the commands.
+func TestComments(t *testing.T) {
 	files := allGoFiles(t)
 	corpus := newCorpus(files)
 	count := 0
 	for _, f := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), f.path, f.text, parser.ParseComments|parser.PackageClauseOnly)
+		if strings.HasSuffix(f.path, "_test.go") || !strings.Contains(f.text, "//\t") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.path, f.text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file.Doc == nil || file.Name.Name == "main" || strings.HasSuffix(f.path, "_test.go") {
-			continue
-		}
-		for _, code := range codeBlocks(file.Doc) {
-			count++
-			if err := corpus.find(strings.Split(strings.TrimSuffix(code, "\n"), "\n")); err != nil {
-				first, _, _ := strings.Cut(code, "\n")
-				t.Errorf("%s:%d: %v", f.path, 1+strings.Count(f.text[:strings.Index(f.text, first)], "\n"), err)
+		for _, doc := range docComments(file) {
+			if doc == file.Doc && file.Name.Name == "main" {
+				continue
+			}
+			for _, code := range codeBlocks(doc) {
+				lines := strings.Split(strings.TrimSuffix(code, "\n"), "\n")
+				if doc != file.Doc && parses(source(lines)) != nil {
+					continue // a command, or data
+				}
+				count++
+				if err := corpus.find(lines); err != nil {
+					t.Errorf("%s:%d: %v", f.path, 1+strings.Count(f.text[:strings.Index(f.text, lines[0])], "\n"), err)
+				}
 			}
 		}
 	}
 	if count == 0 {
 		t.Fatal("no block was looked at")
 	}
+}
+
+// docComments returns the comment of a file's package and those of what it
+// declares.
+func docComments(file *ast.File) []*ast.CommentGroup {
+	out := []*ast.CommentGroup{file.Doc}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			out = append(out, n.Doc)
+		case *ast.FuncDecl:
+			out = append(out, n.Doc)
+		case *ast.TypeSpec:
+			out = append(out, n.Doc)
+		case *ast.ValueSpec:
+			out = append(out, n.Doc)
+		case *ast.Field:
+			out = append(out, n.Doc)
+		}
+		return true
+	})
+	return slices.DeleteFunc(out, func(doc *ast.CommentGroup) bool { return doc == nil })
 }
 
 // codeBlocks returns the indented blocks of a comment.

@@ -60,6 +60,16 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
+// TestWhoStarts: of the packages for hosts mcpclient alone starts programs, and of
+// those for tests fixtures/runtime.
+func TestWhoStarts(t *testing.T) {
+	for dir, p := range allPackages(t) {
+		if p.name != "main" && p.imports["os/exec"] != (dir == "mcpclient" || dir == "fixtures/runtime") {
+			t.Errorf("%s imports os/exec: %v", dir, p.imports["os/exec"])
+		}
+	}
+}
+
 // TestSides: client and server do not know each other. Bridge is the one package
 // that knows both.
 func TestSides(t *testing.T) {

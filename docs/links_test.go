@@ -140,6 +140,29 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+var pathSpan = regexp.MustCompile(`^[\w.-]+(?:/[\w.-]+)+/?$`)
+
+// TestPaths: paths of the repository in the prose are there. Those that begin with
+// skills may be of a package, or of a case.
+func TestPaths(t *testing.T) {
+	count := 0
+	for _, p := range markdownFiles(t) {
+		for _, span := range p.spans() {
+			first, _, _ := strings.Cut(span.text, "/")
+			if !pathSpan.MatchString(span.text) || first == ".." || !exists(first) || first == "skills" && !strings.HasSuffix(span.text, ".go") || qualified.MatchString(span.text) {
+				continue
+			}
+			count++
+			if !exists(span.text) && !exists("fixtures/corpus/"+span.text+".txtar") {
+				t.Errorf("%s:%d: there is no %s", p.path, span.number, span.text)
+			}
+		}
+	}
+	if count < 20 {
+		t.Fatalf("%d paths were looked at", count)
+	}
+}
+
 // TestReachable: a reader who begins with the README comes to every page of docs.
 func TestReachable(t *testing.T) {
 	pages := markdownFiles(t)

@@ -36,6 +36,17 @@ func Example_packageChannel() {
 	// Output: true false
 }
 
+// Package channel, a question that is recorded where nobody answers it.
+func Example_packageChannelLive() {
+	buffered := channel.NewBuffered(new(channel.MemoryStore))
+
+	parts := channel.Of(buffered)
+	parts.Asker = channel.NewLive(channel.LiveOptions{Fallback: buffered})
+
+	fmt.Println(parts.Spawner != nil)
+	// Output: true
+}
+
 // Package mcpclient.
 func Example_packageMCPClient() {
 	_ = func(ctx context.Context, opts mcpclient.Options, p *plugin.Plugin, arguments json.RawMessage) error {
