@@ -54,7 +54,8 @@ func TestComments(t *testing.T) {
 			}
 			for _, code := range codeBlocks(doc) {
 				lines := strings.Split(strings.TrimSuffix(code, "\n"), "\n")
-				if doc != file.Doc && parses(source(lines)) != nil {
+				internal := strings.HasPrefix(f.path, "internal/")
+				if (doc != file.Doc || internal) && parses(source(lines)) != nil {
 					continue // a command, or data
 				}
 				count++

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestStory: what the README shows of its first command is what that prints, line
+// TestCommandsRunStory: what the README shows of its first command is what that prints, line
 // by line and in order, but for what an ellipsis stands for.
-func TestStory(t *testing.T) {
-	if os.Getenv(runEnv) == "" {
-		t.Skip(runEnv + " is not set")
+func TestCommandsRunStory(t *testing.T) {
+	if os.Getenv(runVariable) == "" {
+		t.Skip(runVariable + " is not set")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./examples/host")
 	cmd.Dir = ".."
