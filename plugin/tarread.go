@@ -99,9 +99,17 @@ func readTar(stream *countingReader, c *collector) error {
 
 func tarEntry(tr *tar.Reader, h *tar.Header, c *collector) error {
 	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
+		if strings.HasPrefix(key, "GNU.sparse.") || key == "SCHILY.realsize" {
 			return entryError(ErrEntry, h.Name, "it is a sparse file")
 		}
+	}
+	if _, ok := h.PAXRecords["size"]; ok {
+		// A file that needs the record is over the bounds; where the header says
+		// something else, readers disagree about where the entry ends.
+		return entryError(ErrArchive, h.Name, "it has a second size")
+	}
+	if path, ok := h.PAXRecords["path"]; ok && path != h.Name {
+		return entryError(ErrArchive, h.Name, "it has a second name")
 	}
 	name := strings.TrimPrefix(h.Name, "./")
 	switch h.Typeflag {
