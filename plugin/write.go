@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -45,10 +46,15 @@ func (p *Package) Version() string {
 // WriteZip writes the package as a zip archive. Equal packages give equal bytes
 // with one release of Go, whose compression they depend on; their hash does not.
 // Entries are sorted, their times are fixed, their modes 0644, and 0755 for files
-// that can be executed. The error is that of w.
+// that can be executed. It fails with [ErrBounds], and writes nothing, where the
+// package needs zip64, which is not read either: from 65,535 files and empty
+// directories or 4 GiB on. Otherwise the error is that of w.
 func (p *Package) WriteZip(w io.Writer) error {
 	if p.plugin == nil {
 		return errNotBuilt
+	}
+	if p.content.needsZip64() {
+		return fmt.Errorf("%w: it is too large for a zip archive: write a tar.gz", ErrBounds)
 	}
 	z := zip.NewWriter(w)
 	for name, f := range p.content.all() {
@@ -96,6 +102,20 @@ func (p *Package) WriteTarGz(w io.Writer) error {
 		return err
 	}
 	return gz.Close()
+}
+
+// needsZip64 reports whether a zip archive may not hold the content without the
+// extension, whose sizes are those of the archive: content that cannot be
+// compressed and what stands around it.
+func (c *content) needsZip64() bool {
+	size := int64(0)
+	for _, f := range c.files {
+		size += int64(len(f.data)) + int64(len(f.data))/1000 + 2*int64(len(f.path)) + 256
+	}
+	for _, dir := range c.dirs {
+		size += 2*int64(len(dir)) + 256
+	}
+	return len(c.files)+len(c.dirs) >= 1<<16-1 || size >= 1<<32-1
 }
 
 // fixedTime is the time of all entries: the first that zip can hold.

@@ -44,6 +44,9 @@ type zipReader struct {
 	r    io.ReaderAt
 	size int64
 	c    *collector
+	// Used for one entry after the other: what they allocate adds up.
+	in      *bufio.Reader
+	inflate io.ReadCloser
 }
 
 // zipEntry is an entry as the headers at the end describe it.
@@ -62,6 +65,11 @@ func notSound(format string, args ...any) error {
 }
 
 var le = binary.LittleEndian
+
+func newZipReader(r io.ReaderAt, size int64, c *collector) *zipReader {
+	in := bufio.NewReader(strings.NewReader(""))
+	return &zipReader{r: r, size: size, c: c, in: in, inflate: flate.NewReader(in)}
+}
 
 func (z *zipReader) read() error {
 	if z.size < 0 {
@@ -330,11 +338,15 @@ func (z *zipReader) descriptor(e zipEntry, r *io.SectionReader) error {
 
 // content reads what an entry holds.
 func (z *zipReader) content(e zipEntry, packed *io.SectionReader) error {
-	in := bufio.NewReader(packed)
+	in := z.in
+	in.Reset(packed)
 	sum := crc32.NewIEEE()
 	var out io.Reader = in
 	if e.method == 8 {
-		out = flate.NewReader(in)
+		if err := z.inflate.(flate.Resetter).Reset(in, nil); err != nil {
+			return err
+		}
+		out = z.inflate
 	}
 	if e.method == 0 && e.flags&zipStreamed != 0 {
 		out = &headless{r: out, name: e.name}
