@@ -686,6 +686,12 @@ func TestHashOfForms(t *testing.T) {
 	if shell, ok := shellHash(t, dir); ok && "sha256:"+shell != hash {
 		t.Errorf("the command prints %s, want %s", shell, hash)
 	}
+	// Names that a command could take for something else.
+	odd := write(t, map[string]string{"plugin.json": smallManifest, "-c": "x", "--tag": "y", "a\\b": "z", "line\nend": "", " *": ""})
+	oddHash, err := mustLoad(t, odd).Hash(ctx, plugin.Bounds{})
+	if shell, ok := shellHash(t, odd); err != nil || ok && "sha256:"+shell != oddHash {
+		t.Errorf("the command prints %s, want %s, %v", shell, oddHash, err)
+	}
 	// Modes, times and empty directories do not count.
 	writeTo(t, dir, map[string]string{"empty/": ""})
 	if err := os.Chmod(filepath.Join(dir, "a-b"), 0o755); err != nil {

@@ -143,7 +143,9 @@ func (c *content) all() func(yield func(string, *contentFile) bool) {
 // is written appears at once and whole, or not at all: it is made beside the
 // directory, as .plugberth-new-*, and takes its place when it is complete. On Linux
 // and macOS an old directory is exchanged in one step where the file system can;
-// elsewhere there is a moment without either. Files get the mode 0644, and 0755
+// elsewhere there is a moment without either. A writer that is killed may leave it
+// there, whole or without a plugin.json; a host that lists a directory of packages
+// passes over names that begin with a period. Files get the mode 0644, and 0755
 // where they can be executed, whatever the umask. Nothing is synced to disk.
 //
 // A directory that is there already is replaced if that loses nothing that the
