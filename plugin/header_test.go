@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/expand"
 )
 
 var headerNames = map[string]bool{

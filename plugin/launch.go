@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/expand"
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/paths"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/expand"
 )
 
 // serverFiles finds the files of a package that a stdio server starts with, as

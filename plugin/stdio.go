@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/expand"
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/internal/strictjson"

@@ -15,7 +15,8 @@ import (
 
 // Package is a plugin package that conforms, whole and in memory, ready to be
 // written. It is made by [Draft.Build] alone, is immutable and safe for
-// concurrent use. The zero value holds nothing and cannot be written.
+// concurrent use. The zero value holds nothing, and writing it fails with
+// fs.ErrInvalid.
 type Package struct {
 	content content
 	plugin  *Plugin

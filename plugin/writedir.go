@@ -32,7 +32,8 @@ type WriteOptions struct {
 // since, stands where a package is to be written.
 var ErrOccupied = errors.New("plugin: something else stands in the place")
 
-var errNotBuilt = errors.New("plugin: the package is empty: build it from a draft")
+// errNotBuilt is for the zero Package.
+var errNotBuilt = fmt.Errorf("plugin: the package is empty, build it from a draft: %w", fs.ErrInvalid)
 
 // dirWriter is the writing of one directory.
 type dirWriter struct {

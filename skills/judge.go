@@ -27,10 +27,9 @@ const fileName = "SKILL.md"
 // Parse judges the content of one SKILL.md for a skill in the directory of
 // that name (AS), as it would be judged without siblings. It returns the skill,
 // or nil where one of the findings is an error. The skill has no files:
-// [Skill.Body] and its like fail on it. The error is only for options that
-// cannot be used.
+// [Skill.Body] and its like fail on it. The error is always [ErrOptions].
 func Parse(directory string, content []byte, opts Options) (*Skill, finding.List, error) {
-	if err := opts.Check(); err != nil {
+	if err := opts.check(); err != nil {
 		return nil, nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()

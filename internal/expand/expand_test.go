@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plugberth/plugberth/expand"
+	"github.com/plugberth/plugberth/internal/expand"
 )
 
 var vars = expand.Vars{Root: "/p/top", Data: "/d/data"}
