@@ -196,7 +196,7 @@ func (j *judgment) judgeName(name string, value *yaml.Node) {
 	if err := CheckName(name); err != nil {
 		reason := strings.TrimPrefix(err.Error(), ErrName.Error()+": ")
 		j.rename(finding.SkillNameInvalid, "/name", j.t.offset(value), fmt.Sprintf(
-			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, MaxName))
+			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, maxName))
 		return
 	}
 	if name != j.skill.directory {
