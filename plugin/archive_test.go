@@ -384,6 +384,27 @@ func TestArchiveAttacks(t *testing.T) {
 		{"tar: a second size", func(testing.TB) []byte { return rawTar(paxHeader("size=512"), regular("x", 0), regular("y", 0)) }, plugin.ErrArchive},
 		{"tar: a second name in a GNU header", func(testing.TB) []byte { return rawTar(paxHeader("path=y"), longName("z"), regular("x", 1)) }, plugin.ErrArchive},
 		{"tar: a second name in a PAX header", func(testing.TB) []byte { return rawTar(longName("z"), paxHeader("path=y"), regular("x", 1)) }, plugin.ErrArchive},
+		{"tar: a size with blanks around it", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "          1 ")) }, nil},
+		{"tar: a size with a NUL inside", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "\x000000000001\x00")) }, plugin.ErrArchive},
+		{"tar: a size that begins with a NUL", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "\x0000000000001")) }, plugin.ErrArchive},
+		{"tar: a size in base 256", func(testing.TB) []byte {
+			return rawTar(changed(regular("x", 1), 124, "\x80"+strings.Repeat("\x00", 10)+"\x01"))
+		}, plugin.ErrArchive},
+		{"tar: no size", func(testing.TB) []byte { return rawTar(changed(regular("x", 0), 124, strings.Repeat("\x00", 12))) }, plugin.ErrArchive},
+		{"tar: a mode with a NUL inside", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 100, "\x000000755")) }, plugin.ErrArchive},
+		{"tar: a prefix", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 345, "dir")) }, nil},
+		{"tar: the format of GNU", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, "ustar  \x00")) }, nil},
+		{"tar: the format of GNU with a prefix", func(testing.TB) []byte {
+			return rawTar(changed(changed(regular("x", 1), 257, "ustar  \x00"), 345, "dir"))
+		}, plugin.ErrArchive},
+		{"tar: the oldest format", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, strings.Repeat("\x00", 8))) }, nil},
+		{"tar: the oldest format with a prefix", func(testing.TB) []byte {
+			return rawTar(changed(changed(regular("x", 1), 257, strings.Repeat("\x00", 8)), 345, "dir"))
+		}, plugin.ErrArchive},
+		{"tar: the format of star", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 508, "tar\x00")) }, plugin.ErrArchive},
+		{"tar: an unknown format", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, "other")) }, plugin.ErrArchive},
+		{"tar: a link with a size", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 156, "2")) }, plugin.ErrEntry},
+		{"tar: a directory with a size", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 156, "5")) }, plugin.ErrEntry},
 		{"tar: a wrong sum", func(t testing.TB) []byte {
 			b := gunzipped(t, tarOf(t, reg("x")))
 			b[0] = 'q'
@@ -591,6 +612,13 @@ func tarHeader(name string, kind byte, size int) []byte {
 // regular is a file of no more than a block.
 func regular(name string, size int) []byte {
 	return slices.Concat(tarHeader(name, '0', size), []byte(strings.Repeat("x", size)), make([]byte, (512-size)%512))
+}
+
+// changed writes over a field of an entry's header.
+func changed(entry []byte, at int, text string) []byte {
+	copy(entry[at:], text)
+	sum(entry)
+	return entry
 }
 
 // paxHeader is the header of records that comes before an entry.

@@ -19,7 +19,7 @@ func readTarGz(r io.Reader, c *collector) error {
 		return err
 	}
 	gz.Multistream(false)
-	stream := &countingReader{r: gz, c: c, limit: c.bounds.packed(), why: "the archive holds more than %d bytes", packed: packed}
+	stream := &countingReader{r: gz, c: c, limit: c.bounds.packed(), why: "the archive holds more than %d bytes", packed: packed, seen: new(tarHeaders)}
 	if err := readTar(stream, c); err != nil {
 		return err
 	}
@@ -40,6 +40,7 @@ type countingReader struct {
 	limit  int64
 	why    string
 	packed *countingReader // what the stream comes from; bounds the ratio
+	seen   *tarHeaders     // nil for what is packed
 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
@@ -52,6 +53,11 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	}
 	if r.packed != nil && r.n > r.c.bounds.unpacked(r.packed.n) {
 		return 0, fmt.Errorf("%w: the archive holds more than %d times its size", ErrBounds, r.c.bounds.Ratio)
+	}
+	if r.seen != nil {
+		if err := r.seen.see(p[:n]); err != nil {
+			return 0, err
+		}
 	}
 	return n, err
 }
