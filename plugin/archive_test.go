@@ -392,6 +392,11 @@ func TestArchiveAttacks(t *testing.T) {
 		}, plugin.ErrArchive},
 		{"tar: no size", func(testing.TB) []byte { return rawTar(changed(regular("x", 0), 124, strings.Repeat("\x00", 12))) }, plugin.ErrArchive},
 		{"tar: a mode with a NUL inside", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 100, "\x000000755")) }, plugin.ErrArchive},
+		{"tar: an owner that is no number", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 108, "0000a")) }, plugin.ErrArchive},
+		{"tar: a device that is no number", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 330, "x")) }, plugin.ErrArchive},
+		{"tar: an owner in base 256", func(testing.TB) []byte {
+			return rawTar(changed(regular("x", 1), 108, "\x80\x00\x00\x00\x00\x30\x00\x00"))
+		}, nil},
 		{"tar: a prefix", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 345, "dir")) }, nil},
 		{"tar: the format of GNU", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, "ustar  \x00")) }, nil},
 		{"tar: the format of GNU with a prefix", func(testing.TB) []byte {

@@ -18,9 +18,13 @@ type tarHeaders struct {
 // Where a header has what; the fields end where the next begin.
 const (
 	tarMode, tarModeEnd     = 100, 108
+	tarUID, tarGID          = 108, 116
 	tarSize, tarSizeEnd     = 124, 136
+	tarTime                 = 136
+	tarSum, tarSumEnd       = 148, 156
 	tarType                 = 156
 	tarMagic, tarMagicEnd   = 257, 265
+	tarMajor, tarMinor      = 329, 337
 	tarPrefix, tarPrefixEnd = 345, 500
 )
 
@@ -55,8 +59,18 @@ func (h *tarHeaders) see(p []byte) error {
 func (h *tarHeaders) header() error {
 	b := h.block[:]
 	size, ok := tarNumber(b[tarSize:tarSizeEnd])
-	if _, modeOK := tarNumber(b[tarMode:tarModeEnd]); !ok || !modeOK {
-		return notSound("a header has something else than a number where its size or mode stands")
+	for _, field := range [][]byte{b[tarMode:tarModeEnd], b[tarSum:tarSumEnd]} {
+		_, good := tarNumber(field)
+		ok = ok && good
+	}
+	// Owners, time and device do not matter, but some readers end at one that they
+	// cannot read. They may be missing, or large and then in base 256.
+	for _, field := range [][]byte{b[tarUID:tarGID], b[tarGID:tarSize], b[tarTime:tarSum], b[tarMajor:tarMinor], b[tarMinor:tarPrefix]} {
+		_, good := tarNumber(field)
+		ok = ok && (good || field[0] == 0x80 || field[0] == 0xff || len(bytes.Trim(field, " \x00")) == 0)
+	}
+	if !ok {
+		return notSound("a header has something else where a number stands")
 	}
 	switch magic := string(b[tarMagic:tarMagicEnd]); {
 	case magic == "ustar\x0000":
