@@ -100,8 +100,9 @@ func (c *Comparison) Same() bool {
 
 // Compare tells what differs between two versions of a package, each in
 // whatever form it was loaded from. Skills and servers that do not load are
-// absent. From may be the zero Plugin, for one that is not installed yet: all is
-// added then. It reads all files of both, and fails as [Plugin.Hash] does.
+// absent, so both are to be loaded with the same options. From may be the zero
+// Plugin, for one that is not installed yet: all is added then. It reads all files
+// of both, and fails as [Plugin.Hash] does.
 func Compare(ctx context.Context, from, to *Plugin, bounds Bounds) (*Comparison, error) {
 	c := comparer{from: from, to: to}
 	var err error

@@ -286,6 +286,9 @@ func (d *Dir) Lock() (release func(), ok bool, err error) {
 		return func() {}, true, nil
 	}
 	file, err := d.root.Open(".")
+	if errors.Is(err, fs.ErrPermission) {
+		return func() {}, true, nil // it can be written to and not read
+	}
 	if err != nil {
 		return nil, false, err
 	}
