@@ -1,6 +1,7 @@
 package paths_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,4 +88,80 @@ func ExampleCheckRelative() {
 	// ./bin/tool true
 	// bin/tool false
 	// /usr/bin/tool false
+}
+
+// A file system that ignores letter case finds readme.md as README.md: a host
+// that goes by names asks whether it is the name.
+func ExampleRoot_Exact() {
+	dir, err := os.MkdirTemp("", "plugin")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), nil, 0o644); err != nil {
+		log.Fatal(err)
+	}
+	root, err := paths.Open(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "readme.md"} {
+		_, err := root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Println(name, false)
+			continue
+		}
+		exact, err := root.Exact(context.Background(), name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(name, exact)
+	}
+	// Output:
+	// README.md true
+	// readme.md false
+}
+
+// Who reads many files keeps the directory open meanwhile.
+func ExampleRoot_Hold() {
+	root, err := paths.New(fstest.MapFS{"a.md": {Data: []byte("one")}, "b.md": {Data: []byte("two, and more")}, "c.md": {Data: []byte("three")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	release, err := root.Hold()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer release()
+	entries, more, err := root.List(context.Background(), ".", 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range entries {
+		content, err := root.AppendFile(nil, e.Name(), 10)
+		fmt.Printf("%s: %q, too large: %t\n", e.Name(), content, errors.Is(err, paths.ErrTooLarge))
+	}
+	fmt.Println("more:", more)
+	// Output:
+	// a.md: "one", too large: false
+	// b.md: "", too large: true
+	// more: true
+}
+
+// The working directory of a program that is not installed yet.
+func ExampleUnder() {
+	dir, err := os.MkdirTemp("", "data")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	base := filepath.Join(dir, "not", "there")
+	for _, name := range []string{"./cache", "./cache/../..", "../there/x"} {
+		loc, err := paths.Under(base, name)
+		fmt.Printf("%s: %q, outside: %t\n", name, loc.Name(), errors.Is(err, paths.ErrEscape))
+	}
+	// Output:
+	// ./cache: "cache", outside: false
+	// ./cache/../..: "", outside: true
+	// ../there/x: "x", outside: false
 }

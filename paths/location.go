@@ -41,10 +41,6 @@ func (l Location) Abs() string {
 // Exists reports whether something was there when the path was resolved.
 func (l Location) Exists() bool { return l.exists }
 
-// Dangling reports whether nothing was there because a link on the way leads to
-// something that does not exist.
-func (l Location) Dangling() bool { return l.dangling }
-
 // IsDir reports whether it was a directory.
 func (l Location) IsDir() bool { return l.exists && l.mode.IsDir() }
 

@@ -49,7 +49,9 @@ var (
 const attempts = 4
 
 // Open returns the Root for a directory. The path is made absolute and its own
-// links are followed; it fails if there is no directory.
+// links are followed. It fails with fs.ErrInvalid for an empty path or one with a
+// NUL, with [ErrNotDirectory], and with the system's error, such as
+// fs.ErrNotExist.
 func Open(dir string) (*Root, error) {
 	if dir == "" || strings.ContainsRune(dir, 0) {
 		return nil, pathError("open", dir, fs.ErrInvalid)
@@ -65,10 +67,12 @@ func Open(dir string) (*Root, error) {
 	return &Root{t}, nil
 }
 
-// New returns a Root for a file system. Its root must be a directory.
+// New returns a Root for a file system. Its root must be a directory. It fails
+// with fs.ErrInvalid for a nil file system, with [ErrNotDirectory] and with the
+// file system's error.
 func New(fsys fs.FS) (*Root, error) {
 	if fsys == nil {
-		return nil, errors.New("paths: the file system is nil")
+		return nil, &kin{"paths: the file system is nil", fs.ErrInvalid}
 	}
 	info, err := fs.Stat(fsys, ".")
 	if err != nil {

@@ -71,8 +71,7 @@ func OpenArchive(ctx context.Context, file string, bounds Bounds) (*Archive, err
 // context's error.
 func ReadZip(ctx context.Context, r io.ReaderAt, size int64, bounds Bounds) (*Archive, error) {
 	c := newCollector(ctx, bounds)
-	z := zipReader{r: r, size: size, c: c}
-	if err := z.read(); err != nil {
+	if err := newZipReader(r, size, c).read(); err != nil {
 		return nil, archiveError(ctx, err)
 	}
 	return &Archive{*c.finish()}, nil

@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -309,6 +310,12 @@ func TestArchiveAttacks(t *testing.T) {
 		{"zip: a zip64 record before the end", end(func(z *bytes.Buffer, end []byte) []byte {
 			return append(append(z.Bytes(), "PK\x06\x06"+strings.Repeat("\x00", 52)+"PK\x06\x07"+strings.Repeat("\x00", 16)...), end...)
 		}), plugin.ErrArchive},
+		{"zip: zip64 hidden in a comment", func(testing.TB) []byte { return hiddenZip64() }, plugin.ErrArchive},
+		{"zip: stored and streamed, with an end and another entry inside", raw(streamed("x" + descriptor("x", 1, 16) + "PK\x03\x04 hidden")), plugin.ErrArchive},
+		{"zip: stored and streamed, with a header inside", raw(streamed(strings.Repeat("x", 4094) + "PK\x03\x04")), plugin.ErrArchive},
+		{"zip: stored and streamed, with the directory inside", raw(streamed("PK\x01\x02")), plugin.ErrArchive},
+		{"zip: stored and streamed, with nothing of the kind", raw(streamed("PK\x03 PK\x04 PK")), nil},
+		{"zip: an archive inside, with its size before it", raw(rawEntry{name: "x.zip", data: string(zipOf())}), nil},
 		{"zip: a huge directory", func(testing.TB) []byte {
 			entries := make([]rawEntry, 6000)
 			for i := range entries {
@@ -372,6 +379,37 @@ func TestArchiveAttacks(t *testing.T) {
 		{"tar: a type that is unknown", tarred(tar.Header{Name: "x", Typeflag: 'Z'}), plugin.ErrEntry},
 		{"tar: a sparse file", func(testing.TB) []byte { return gzipped(sparseTar()) }, plugin.ErrEntry},
 		{"tar: a sparse file in a PAX header", func(t testing.TB) []byte { return gzipped(sparsePAX(t)) }, plugin.ErrEntry},
+		{"tar: a sparse file of star", func(testing.TB) []byte { return rawTar(paxHeader("SCHILY.realsize=4096"), regular("x", 1)) }, plugin.ErrEntry},
+		{"tar: a PAX header", func(testing.TB) []byte { return rawTar(paxHeader("path=y", "mtime=1"), regular("x", 1)) }, nil},
+		{"tar: a second size", func(testing.TB) []byte { return rawTar(paxHeader("size=512"), regular("x", 0), regular("y", 0)) }, plugin.ErrArchive},
+		{"tar: a second name in a GNU header", func(testing.TB) []byte { return rawTar(paxHeader("path=y"), longName("z"), regular("x", 1)) }, plugin.ErrArchive},
+		{"tar: a second name in a PAX header", func(testing.TB) []byte { return rawTar(longName("z"), paxHeader("path=y"), regular("x", 1)) }, plugin.ErrArchive},
+		{"tar: a size with blanks around it", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "          1 ")) }, nil},
+		{"tar: a size with a NUL inside", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "\x000000000001\x00")) }, plugin.ErrArchive},
+		{"tar: a size that begins with a NUL", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 124, "\x0000000000001")) }, plugin.ErrArchive},
+		{"tar: a size in base 256", func(testing.TB) []byte {
+			return rawTar(changed(regular("x", 1), 124, "\x80"+strings.Repeat("\x00", 10)+"\x01"))
+		}, plugin.ErrArchive},
+		{"tar: no size", func(testing.TB) []byte { return rawTar(changed(regular("x", 0), 124, strings.Repeat("\x00", 12))) }, plugin.ErrArchive},
+		{"tar: a mode with a NUL inside", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 100, "\x000000755")) }, plugin.ErrArchive},
+		{"tar: an owner that is no number", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 108, "0000a")) }, plugin.ErrArchive},
+		{"tar: a device that is no number", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 330, "x")) }, plugin.ErrArchive},
+		{"tar: an owner in base 256", func(testing.TB) []byte {
+			return rawTar(changed(regular("x", 1), 108, "\x80\x00\x00\x00\x00\x30\x00\x00"))
+		}, nil},
+		{"tar: a prefix", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 345, "dir")) }, nil},
+		{"tar: the format of GNU", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, "ustar  \x00")) }, nil},
+		{"tar: the format of GNU with a prefix", func(testing.TB) []byte {
+			return rawTar(changed(changed(regular("x", 1), 257, "ustar  \x00"), 345, "dir"))
+		}, plugin.ErrArchive},
+		{"tar: the oldest format", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, strings.Repeat("\x00", 8))) }, nil},
+		{"tar: the oldest format with a prefix", func(testing.TB) []byte {
+			return rawTar(changed(changed(regular("x", 1), 257, strings.Repeat("\x00", 8)), 345, "dir"))
+		}, plugin.ErrArchive},
+		{"tar: the format of star", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 508, "tar\x00")) }, plugin.ErrArchive},
+		{"tar: an unknown format", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 257, "other")) }, plugin.ErrArchive},
+		{"tar: a link with a size", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 156, "2")) }, plugin.ErrEntry},
+		{"tar: a directory with a size", func(testing.TB) []byte { return rawTar(changed(regular("x", 1), 156, "5")) }, plugin.ErrEntry},
 		{"tar: a wrong sum", func(t testing.TB) []byte {
 			b := gunzipped(t, tarOf(t, reg("x")))
 			b[0] = 'q'
@@ -473,6 +511,40 @@ func TestArchiveAttacks(t *testing.T) {
 	}
 }
 
+// streamed is an entry that is stored without its size before it.
+func streamed(data string) rawEntry {
+	return rawEntry{name: "x", data: data, flags: 8, behind: descriptor(data, len(data), 16), local: func(h []byte) string {
+		clear(h[14:26]) // sum and sizes
+		return "x"
+	}}
+}
+
+// hiddenZip64 is an archive whose last comment holds another directory with the
+// records of zip64 behind it, where Python's zipfile and others look for them.
+func hiddenZip64() []byte {
+	le := binary.LittleEndian
+	return rawZip([]rawEntry{{name: "plugin.json", data: smallManifest}, named("x")}, func(z *bytes.Buffer, end []byte) []byte {
+		b := z.Bytes()
+		first, last := bytes.Index(b, []byte("PK\x01\x02")), bytes.LastIndex(b, []byte("PK\x01\x02"))
+		other := slices.Clone(b[first:last]) // plugin.json, which is called something else
+		copy(other[46:], "hidden.json")
+		record, locator := make([]byte, 56), make([]byte, 20)
+		copy(record, "PK\x06\x06")
+		le.PutUint64(record[4:], 44)
+		le.PutUint64(record[24:], 1)
+		le.PutUint64(record[32:], 1)
+		le.PutUint64(record[40:], uint64(len(other)))
+		le.PutUint64(record[48:], uint64(len(b)))
+		copy(locator, "PK\x06\x07")
+		le.PutUint64(locator[8:], uint64(len(b)+len(other)))
+		le.PutUint32(locator[16:], 1)
+		comment := slices.Concat(other, record, locator)
+		le.PutUint16(b[last+32:], uint16(len(comment)))
+		le.PutUint32(end[12:], le.Uint32(end[12:])+uint32(len(comment)))
+		return slices.Concat(b, comment, end)
+	})
+}
+
 // descriptor is what stands behind a streamed entry.
 func descriptor(data string, packed, size int) string {
 	le := binary.LittleEndian
@@ -524,6 +596,52 @@ func longPAX() []byte {
 	copy(h[257:], "ustar\x0000")
 	sum(h)
 	return slices.Concat(h, []byte("2097152 V.x="), bytes.Repeat([]byte("x"), 2<<20))
+}
+
+// rawTar is a tar.gz of a plugin.json and the given blocks.
+func rawTar(blocks ...[]byte) []byte {
+	manifest := slices.Concat(tarHeader("plugin.json", '0', len(smallManifest)), []byte(smallManifest), make([]byte, 512-len(smallManifest)))
+	return gzipped(slices.Concat(manifest, slices.Concat(blocks...), make([]byte, 1024)))
+}
+
+func tarHeader(name string, kind byte, size int) []byte {
+	h := make([]byte, 512)
+	copy(h, name)
+	copy(h[100:], fmt.Sprintf("0000644\x000000000\x000000000\x00%011o\x0000000000000\x00", size))
+	h[156] = kind
+	copy(h[257:], "ustar\x0000")
+	sum(h)
+	return h
+}
+
+// regular is a file of no more than a block.
+func regular(name string, size int) []byte {
+	return slices.Concat(tarHeader(name, '0', size), []byte(strings.Repeat("x", size)), make([]byte, (512-size)%512))
+}
+
+// changed writes over a field of an entry's header.
+func changed(entry []byte, at int, text string) []byte {
+	copy(entry[at:], text)
+	sum(entry)
+	return entry
+}
+
+// paxHeader is the header of records that comes before an entry.
+func paxHeader(records ...string) []byte {
+	var b []byte
+	for _, r := range records {
+		n := len(r) + 3 // of less than 100
+		if n++; n < 11 {
+			n--
+		}
+		b = fmt.Appendf(b, "%d %s\n", n, r)
+	}
+	return slices.Concat(tarHeader("pax", 'x', len(b)), b, make([]byte, 512-len(b)))
+}
+
+// longName is the header of GNU tar for a name.
+func longName(name string) []byte {
+	return slices.Concat(tarHeader("././@LongLink", 'L', len(name)+1), []byte(name), make([]byte, 512-len(name)))
 }
 
 // sum sets the checksum of a tar header.
@@ -676,6 +794,34 @@ func TestOpenArchive(t *testing.T) {
 		if err != nil || a.Hash() != mustBuild(t, sample()).Hash() {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestReadSizes: sizes that are only claimed cost nothing, however much the
+// bounds allow, and none makes reading panic. [X5] [Q1]
+func TestReadSizes(t *testing.T) {
+	ctx := context.Background()
+	large := plugin.Bounds{Entries: math.MaxInt, File: math.MaxInt64, Total: math.MaxInt64, Ratio: math.MaxInt64}
+	lie := gzipped(slices.Concat(tarHeader("x", '0', 1<<33-1), []byte("x")))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := plugin.ReadTarGz(ctx, bytes.NewReader(lie), large); !errors.Is(err, plugin.ErrArchive) {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 128<<20 {
+		t.Errorf("it allocated %d MiB", used>>20)
+	}
+	z := zipOf(named("x"))
+	for _, size := range []int64{-1, math.MinInt64, 0, 1, 21, int64(len(z)) - 1, int64(len(z)) + 1, math.MaxInt64} {
+		for _, b := range []plugin.Bounds{{}, large} {
+			if _, err := plugin.ReadZip(ctx, bytes.NewReader(z), size, b); !errors.Is(err, plugin.ErrArchive) && !errors.Is(err, plugin.ErrBounds) {
+				t.Errorf("a size of %d: %v", size, err)
+			}
+		}
+	}
+	if _, err := plugin.ReadZip(ctx, bytes.NewReader(z), int64(len(z)), large); err != nil {
+		t.Error(err)
 	}
 }
 

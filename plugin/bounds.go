@@ -39,7 +39,7 @@ const entryOverhead = 4 << 10
 // packed is how large an archive of a package within the bounds can be, with or
 // without compression.
 func (b Bounds) packed() int64 {
-	return min(b.Total, maxBytes) + min(b.Total, maxBytes)/1000 + int64(min(b.Entries, 1<<31))*entryOverhead + 1<<20
+	return min(b.Total, maxBytes) + min(b.Total, maxBytes)/1000 + min(int64(b.Entries), maxCount)*entryOverhead + 1<<20
 }
 
 // unpacked is how much an archive of that size may hold by the ratio.
@@ -50,8 +50,11 @@ func (b Bounds) unpacked(size int64) int64 {
 	return 1<<20 + size*b.Ratio
 }
 
-// maxBytes keeps sums of bounds from overflowing.
-const maxBytes = 1 << 60
+// They keep sums of bounds from overflowing.
+const (
+	maxBytes = 1 << 60
+	maxCount = 1 << 40
+)
 
 // Errors of reading, hashing and writing packages, for errors.Is.
 var (

@@ -57,10 +57,14 @@ func (d *Draft) Build(ctx context.Context, opts BuildOptions) (*Package, error) 
 	for _, f := range findings.AtLeast(finding.SeverityWarning) {
 		if f.Code != finding.ServerCredential {
 			faults.Fields = append(faults.Fields, d.fieldError(f))
+			if f.Code == finding.ManifestNameInvalid || f.Code == finding.ManifestNameMissing {
+				faults.kinds = append(faults.kinds, ErrName)
+			}
 		} else if !opts.AllowCredentials {
 			e := d.fieldError(f)
 			e.Reason += ", or allow credentials"
 			faults.Fields = append(faults.Fields, e)
+			faults.kinds = append(faults.kinds, ErrCredential)
 		}
 	}
 	if err := faults.err(); err != nil {

@@ -205,11 +205,11 @@ func TestBuildRefuses(t *testing.T) {
 
 	_, err := (&plugin.Draft{Manifest: plugin.Manifest{Name: "Meine Prüf_Werkzeuge.v2"}}).Build(context.Background(), plugin.BuildOptions{})
 	var field *skills.FieldError
-	if !errors.As(err, &field) || field.Nearest != "meine-pruf-werkzeuge.v2" {
+	if !errors.As(err, &field) || field.Nearest != "meine-pruf-werkzeuge.v2" || !errors.Is(err, plugin.ErrName) || errors.Is(err, plugin.ErrCredential) {
 		t.Errorf("the nearest name: %v", err)
 	}
 	_, err = (&plugin.Draft{Manifest: plugin.Manifest{Name: "demo"}, Skills: []skills.Draft{{Name: "Not_A Slug"}}}).Build(context.Background(), plugin.BuildOptions{})
-	if !errors.As(err, &field) || field.Nearest != "not-a-slug" || !errors.Is(err, skills.ErrName) {
+	if !errors.As(err, &field) || field.Nearest != "not-a-slug" || !errors.Is(err, skills.ErrName) || errors.Is(err, plugin.ErrName) {
 		t.Errorf("the nearest name: %v", err)
 	}
 	for text, want := range map[string]string{
@@ -250,7 +250,7 @@ func TestBuildCredentials(t *testing.T) {
 		d := &plugin.Draft{Manifest: plugin.Manifest{Name: "demo"}, Servers: []plugin.ServerDraft{c.s}}
 		_, err := d.Build(context.Background(), plugin.BuildOptions{})
 		var field *skills.FieldError
-		if !errors.As(err, &field) || field.Field != c.field || !strings.Contains(err.Error(), "credential") {
+		if !errors.As(err, &field) || field.Field != c.field || !errors.Is(err, plugin.ErrCredential) || !strings.Contains(err.Error(), "credential") {
 			t.Errorf("%s: %v", c.field, err)
 			continue
 		}
@@ -336,8 +336,10 @@ func TestBuildFiles(t *testing.T) {
 	if _, err := sample().Build(ctx, plugin.BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
-	if err := new(plugin.Package).WriteZip(new(bytes.Buffer)); err == nil {
-		t.Error("an empty package is written")
+	for _, err := range []error{new(plugin.Package).WriteZip(new(bytes.Buffer)), new(plugin.Package).WriteTarGz(new(bytes.Buffer))} {
+		if !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("an empty package: %v", err)
+		}
 	}
 }
 
@@ -685,6 +687,12 @@ func TestHashOfForms(t *testing.T) {
 	}
 	if shell, ok := shellHash(t, dir); ok && "sha256:"+shell != hash {
 		t.Errorf("the command prints %s, want %s", shell, hash)
+	}
+	// Names that a command could take for something else.
+	odd := write(t, map[string]string{"plugin.json": smallManifest, "-c": "x", "--tag": "y", "a\\b": "z", "line\nend": "", " *": ""})
+	oddHash, err := mustLoad(t, odd).Hash(ctx, plugin.Bounds{})
+	if shell, ok := shellHash(t, odd); err != nil || ok && "sha256:"+shell != oddHash {
+		t.Errorf("the command prints %s, want %s, %v", shell, oddHash, err)
 	}
 	// Modes, times and empty directories do not count.
 	writeTo(t, dir, map[string]string{"empty/": ""})

@@ -38,9 +38,10 @@ var ErrClientFile = errors.New("plugin: the client configuration cannot be used"
 // it is. While it holds entries that were written, the file has the mode 0600.
 //
 // No link below the workspace is followed, neither in the place of a directory
-// nor of the file. Changes are atomic: a reader sees the file before or after.
-// Two runs that change one file at a time may make one of them fail. JSON with
-// comments is refused.
+// nor of the file. Changes are atomic: a reader sees the file before or after. Of
+// two runs that change one file at a time, one may fail and change nothing; call
+// it again then. Where the system cannot lock a directory, as on Windows, the host
+// has to see to it that there is one run at a time. JSON with comments is refused.
 type ClientConfigFile struct {
 	// Workspace is the path of a directory that exists. Its own links are
 	// followed.
@@ -108,8 +109,10 @@ func (f ClientConfigFile) Remove(plugin string) (ClientConfigChange, error) {
 type clientEdit struct {
 	path   []string
 	chain  []*nofollow.Dir // the workspace and the directories of the file
+	locks  []func()        // releases them
 	name   string
 	before []byte // nil where there is no file
+	mode   fs.FileMode
 	doc    []byte
 	state  clientState
 	known  bool // there is a record
@@ -119,6 +122,9 @@ type clientEdit struct {
 func (f ClientConfigFile) change(plugin string, servers map[string]ClientServer, create bool) (change ClientConfigChange, err error) {
 	e := &clientEdit{}
 	defer func() {
+		for _, release := range e.locks {
+			release()
+		}
 		for _, d := range slices.Backward(e.chain) {
 			d.Close()
 		}
@@ -160,6 +166,9 @@ func (e *clientEdit) open(f ClientConfigFile, create bool) (bool, error) {
 		return false, err
 	}
 	e.chain = append(e.chain, workspace)
+	if err := e.lock(); err != nil {
+		return false, err
+	}
 	all := strings.Split(f.Path, "/")
 	for _, name := range all {
 		if flaw := filename.Flaw(name, runtime.GOOS == "windows"); flaw != "" {
@@ -183,7 +192,26 @@ func (e *clientEdit) open(f ClientConfigFile, create bool) (bool, error) {
 			e.state.Dirs++
 		}
 	}
+	// The directory too: another run may have it for its workspace.
+	if len(e.path) > 0 {
+		if err := e.lock(); err != nil {
+			return false, err
+		}
+	}
 	return e.read(create)
+}
+
+// lock keeps other runs from the last directory that was opened.
+func (e *clientEdit) lock() error {
+	release, ok, err := e.dir().Lock()
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("%w: another run is at work", ErrClientFile)
+	}
+	e.locks = append(e.locks, release)
+	return nil
 }
 
 func (e *clientEdit) read(create bool) (bool, error) {
@@ -216,7 +244,7 @@ func (e *clientEdit) read(create bool) (bool, error) {
 	case err != nil:
 		return false, err
 	default:
-		e.before, e.doc = data, data
+		e.before, e.doc, e.mode = data, data, info.Mode().Perm()
 		if !e.known {
 			e.state.Mode = info.Mode().Perm()
 		}
@@ -410,6 +438,11 @@ func (e *clientEdit) save() error {
 		return e.restore()
 	}
 	if bytes.Equal(e.before, e.doc) && e.known {
+		if e.mode != 0o600 { // another program wrote it
+			if err := d.Chmod(e.name, 0o600); err != nil {
+				return err
+			}
+		}
 		return e.write(final)
 	}
 	both := final

@@ -26,7 +26,8 @@ const (
 
 // Comparison is what differs between two versions of a package, as data that a
 // host can show to whoever is asked for consent to an update. It names what
-// changed and quotes no values: both plugins have them. All lists are sorted.
+// changed and quotes no values: both plugins have them. All lists are sorted. Names
+// and paths are the packages' own text: use finding.Escape to show them.
 type Comparison struct {
 	// From and To are the two versions.
 	From PackageID `json:"from"`
@@ -57,9 +58,9 @@ type SkillChange struct {
 	Name string     `json:"name"`
 	Kind ChangeKind `json:"change"`
 	// Fields are what changed of a skill that both have: "description", "license",
-	// "compatibility", "metadata", "allowed-tools", the names of extra keys, "body",
-	// "files" for those beside SKILL.md, and "form" where SKILL.md differs and
-	// nothing that it says does.
+	// "compatibility", "metadata", "allowed-tools", extra keys by their names, such
+	// as "extra[hooks]", "body", "files" for those beside SKILL.md, and "form" where
+	// SKILL.md differs and nothing that it says does.
 	Fields []string `json:"fields,omitempty"`
 }
 
@@ -70,8 +71,12 @@ type ServerChange struct {
 	Type Transport  `json:"type"` // of the new entry; of the old one where that was removed
 	Kind ChangeKind `json:"change"`
 	// Fields are what changed of an entry that both have: "type", "command",
-	// "args", "env", "cwd", "url", "headers", and "program" where the file that
-	// command names holds something else.
+	// "args", "env", "cwd", "url", "headers"; "program" where the file that command
+	// names holds something else or is reached elsewhere; and "files" where that is
+	// so of a file or directory in the package that an argument names, relative to
+	// the working directory or behind ${PLUGIN_ROOT}, or a variable behind
+	// ${PLUGIN_ROOT}. What programs load beside these is in [Comparison.Files]
+	// alone.
 	Fields  []string `json:"fields,omitempty"`
 	Env     []string `json:"env,omitempty"`     // names of variables that were added, removed or changed
 	Headers []string `json:"headers,omitempty"` // likewise
@@ -92,14 +97,17 @@ type FileChange struct {
 }
 
 // Same reports whether the two packages hold the same files with the same
-// executable bits.
+// executable bits, and start their servers alike: a link that leads elsewhere can
+// change that although no file differs.
 func (c *Comparison) Same() bool {
-	return c.From.Hash == c.To.Hash && len(c.Executable) == 0
+	return c.From.Hash == c.To.Hash && len(c.Executable) == 0 && len(c.Servers) == 0
 }
 
 // Compare tells what differs between two versions of a package, each in
 // whatever form it was loaded from. Skills and servers that do not load are
-// absent. It reads all files of both, and fails as [Plugin.Hash] does.
+// absent, so both are to be loaded with the same options. From may be the zero
+// Plugin, for one that is not installed yet: all is added then. It reads all files
+// of both, and fails as [Plugin.Hash] does.
 func Compare(ctx context.Context, from, to *Plugin, bounds Bounds) (*Comparison, error) {
 	c := comparer{from: from, to: to}
 	var err error
@@ -114,8 +122,8 @@ func Compare(ctx context.Context, from, to *Plugin, bounds Bounds) (*Comparison,
 	if out.Skills, err = c.skills(ctx); err != nil {
 		return nil, err
 	}
-	out.Servers = c.servers()
-	return out, nil
+	out.Servers, err = c.servers(ctx)
+	return out, err
 }
 
 func (p *Plugin) id(sums []fileSum) PackageID {
@@ -130,6 +138,8 @@ func (p *Plugin) id(sums []fileSum) PackageID {
 type comparer struct {
 	from, to *Plugin
 	old, now []fileSum
+	oldFiles *serverFiles
+	newFiles *serverFiles
 }
 
 // find returns the file of that path.
@@ -244,7 +254,7 @@ func (c *comparer) skill(old, now *skills.Skill) ([]string, error) {
 		note("metadata", maps.Equal(old.Metadata(), now.Metadata()))
 		note("allowed-tools", slices.Equal(old.AllowedTools(), now.AllowedTools()))
 		for _, key := range slices.Concat(old.ExtraKeys(), now.ExtraKeys()) {
-			note(key, sameKey(old, now, key))
+			note("extra["+key+"]", sameKey(old, now, key))
 		}
 		oldBody, err := old.Body()
 		if err != nil {
@@ -290,9 +300,22 @@ func beside(sums []fileSum, s *skills.Skill) []fileSum {
 	return out
 }
 
-func (c *comparer) servers() []ServerChange {
+func (c *comparer) servers(ctx context.Context) ([]ServerChange, error) {
+	for _, p := range []*Plugin{c.from, c.to} {
+		if p.root != nil {
+			release, err := p.root.Hold()
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+		}
+	}
+	c.oldFiles, c.newFiles = newServerFiles(c.from, c.old), newServerFiles(c.to, c.now)
 	var out []ServerChange
 	for _, s := range c.to.servers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		old := c.from.Server(s.name)
 		if old == nil {
 			out = append(out, ServerChange{Name: s.name, Type: s.typ, Kind: ChangeAdded})
@@ -309,7 +332,7 @@ func (c *comparer) servers() []ServerChange {
 		}
 	}
 	slices.SortFunc(out, func(a, b ServerChange) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return out, nil
 }
 
 // server notes what differs between two entries of one name.
@@ -324,25 +347,31 @@ func (c *comparer) server(change *ServerChange, old, now *Server) {
 	note("args", slices.Equal(old.stdio.Args, now.stdio.Args))
 	change.Env = differing(old.stdio.Env, now.stdio.Env)
 	note("env", len(change.Env) == 0)
-	note("cwd", old.stdio.Cwd == now.stdio.Cwd)
+	note("cwd", old.stdio.Cwd == now.stdio.Cwd && (old.typ != now.typ || c.oldFiles.cwd(old) == c.newFiles.cwd(now)))
 	note("url", old.remote.URL == now.remote.URL)
 	change.Headers = differing(old.remote.Headers, now.remote.Headers)
 	note("headers", len(change.Headers) == 0)
-	note("program", program(c.from, old, c.old) == program(c.to, now, c.now))
+	alike := len(change.Fields) == 0
+	was, is := c.oldFiles.program(old), c.newFiles.program(now)
+	if old.stdio.Command != now.stdio.Command {
+		was.path, is.path = "", "" // that is what command says
+	}
+	note("program", was == is)
+	note("files", c.sameNamed(old, now, alike))
 }
 
-// program returns the file that a command inside the package leads to.
-func program(p *Plugin, s *Server, sums []fileSum) fileSum {
-	if !strings.HasPrefix(s.stdio.Command, "./") {
-		return fileSum{}
+// sameNamed reports whether what two entries name holds the same. Where the
+// entries differ, what one of them alone names is their business.
+func (c *comparer) sameNamed(old, now *Server, alike bool) bool {
+	a, b := c.oldFiles.named(old), c.newFiles.named(now)
+	if alike {
+		return slices.Equal(a, b)
 	}
-	loc, err := p.root.Resolve(s.stdio.Command)
-	if err != nil {
-		return fileSum{}
+	before := map[string]namedFile{}
+	for _, f := range a {
+		before[f.path] = f
 	}
-	f, _ := find(sums, loc.Name())
-	f.path = "" // that is command's business
-	return f
+	return !slices.ContainsFunc(b, func(f namedFile) bool { was, ok := before[f.path]; return ok && was != f })
 }
 
 // differing returns the keys whose values are not the same in both maps, sorted.

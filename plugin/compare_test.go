@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestCompare(t *testing.T) {
 		{"a skill's extra keys", func(d *plugin.Draft) {
 			d.Skills[0].Extra = []skills.ExtraKey{{Key: "hooks", Value: 1}, {Key: "model", Value: "x"}}
 		},
-			want{skills: skill("hooks", "model"), files: "~skills/review/SKILL.md"}},
+			want{skills: skill("extra[hooks]", "extra[model]"), files: "~skills/review/SKILL.md"}},
 		{"a skill's files", func(d *plugin.Draft) {
 			d.Skills[0].Files = memoryFiles("references/style.md", "Be long.", "scripts/run.sh x", "#!/bin/sh\n", "extra.md", "")
 		}, want{skills: skill("files"), files: "+skills/review/extra.md ~skills/review/references/style.md"}},
@@ -116,6 +117,11 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
+	// What is not installed yet is added as a whole.
+	first, err := plugin.Compare(ctx, new(plugin.Plugin), mustBuild(t, sample()).Plugin(), plugin.Bounds{})
+	if err != nil || len(first.Skills) != 2 || len(first.Servers) != 3 || first.Servers[0].Kind != plugin.ChangeAdded || first.From.Name != "" || first.Same() {
+		t.Errorf("%+v, %v", first, err)
+	}
 	// The form alone, and a version that is not declared.
 	one := memory(map[string]string{"skills/a/SKILL.md": "---\nname: a\ndescription: x\n---\n"})
 	other := maps.Clone(one)
@@ -126,5 +132,92 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := plugin.Compare(ctx, mustLoadFS(t, one, plugin.Options{}), mustLoadFS(t, other, plugin.Options{}), plugin.Bounds{Entries: 1}); !errors.Is(err, plugin.ErrBounds) {
 		t.Errorf("bounds: %v", err)
+	}
+}
+
+// TestCompareServerFiles: a server is shown as changed where the files change
+// that its entry names, whichever way. [X6]
+func TestCompareServerFiles(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		stdio plugin.Stdio
+		file  string // that changes
+		shown bool
+	}{
+		{"an argument behind the root", plugin.Stdio{Args: []string{"${PLUGIN_ROOT}/dist/index.js"}}, "dist/index.js", true},
+		{"one with a flag", plugin.Stdio{Args: []string{"--config=${PLUGIN_ROOT}/dist/index.js"}}, "dist/index.js", true},
+		{"a directory", plugin.Stdio{Args: []string{"${PLUGIN_ROOT}/dist"}}, "dist/sub/x", true},
+		{"a directory with a slash", plugin.Stdio{Args: []string{"${PLUGIN_ROOT}/dist/"}}, "dist/sub/x", true},
+		{"the root", plugin.Stdio{Args: []string{"${PLUGIN_ROOT}"}}, "other", true},
+		{"a relative argument", plugin.Stdio{Args: []string{"dist/index.js"}}, "dist/index.js", true},
+		{"a relative argument with ./", plugin.Stdio{Args: []string{"./dist/index.js"}}, "dist/index.js", true},
+		{"a relative argument with a flag", plugin.Stdio{Args: []string{"--import=./dist/index.js"}}, "dist/index.js", true},
+		{"relative to the working directory", plugin.Stdio{Args: []string{"index.js"}, Cwd: "./dist"}, "dist/index.js", true},
+		{"relative to a working directory behind the root", plugin.Stdio{Args: []string{"../other"}, Cwd: "${PLUGIN_ROOT}/dist"}, "other", true},
+		{"a variable", plugin.Stdio{Env: map[string]string{"NODE_OPTIONS": "--require ${PLUGIN_ROOT}/dist/index.js"}}, "dist/index.js", true},
+		{"a list of paths", plugin.Stdio{Env: map[string]string{"PYTHONPATH": "${PLUGIN_ROOT}/gone:${PLUGIN_ROOT}/dist:/lib"}}, "dist/sub/x", true},
+		{"a list that begins with the root", plugin.Stdio{Env: map[string]string{"PYTHONPATH": "${PLUGIN_ROOT}:/lib"}}, "other", true},
+		{"a file that is not named", plugin.Stdio{Args: []string{"${PLUGIN_ROOT}/dist/index.js", "--flag", "", "--empty=", "/etc/passwd", "../../x", "\\"}}, "other", false},
+		{"relative to the data directory", plugin.Stdio{Args: []string{"other"}, Cwd: "${PLUGIN_DATA}"}, "other", false},
+		{"a variable that looks relative", plugin.Stdio{Env: map[string]string{"X": "other"}}, "other", false},
+	} {
+		build := func(change string) *plugin.Plugin {
+			files := map[string]string{"dist/index.js": "1", "dist/sub/x": "1", "other": "1"}
+			if change != "" {
+				files[change] = "2"
+			}
+			s := c.stdio
+			s.Command = "node"
+			return mustBuild(t, &plugin.Draft{Manifest: plugin.Manifest{Name: "demo"}, Files: memory(files), Servers: []plugin.ServerDraft{{Name: "s", Type: plugin.TransportStdio, Stdio: s}}}).Plugin()
+		}
+		got, err := plugin.Compare(ctx, build(""), build(c.file), plugin.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := len(got.Servers) == 1 && slices.Equal(got.Servers[0].Fields, []string{"files"}); shown != c.shown || !shown && len(got.Servers) > 0 {
+			t.Errorf("%s: %+v", c.name, got.Servers)
+		}
+		if same, err := plugin.Compare(ctx, build(""), build(""), plugin.Bounds{}); err != nil || !same.Same() {
+			t.Errorf("%s, unchanged: %+v, %v", c.name, same, err)
+		}
+	}
+}
+
+// TestCompareLinks: a program or working directory that a link leads elsewhere is
+// another one, although all files are the same. [X6] [X3]
+func TestCompareLinks(t *testing.T) {
+	ctx := context.Background()
+	config := mcpWith(`"s":{"type":"stdio","command":"./run","cwd":"./work"}`)["mcp.json"]
+	load := func(run, work string) *plugin.Plugin {
+		dir := write(t, map[string]string{
+			"mcp.json": config, "a/run": "#!/bin/sh\n", "b/run": "#!/bin/sh\n", "a/lib": "1", "b/lib": "2",
+			"c/x": "", "d/x": "", "run": "-> " + run, "work": "-> " + work,
+		})
+		return mustLoad(t, dir)
+	}
+	base := load("a/run", "c")
+	for _, c := range []struct{ run, work, field string }{
+		{"a/run", "c", ""}, {"b/run", "c", "program"}, {"a/run", "d", "cwd"},
+	} {
+		got, err := plugin.Compare(ctx, base, load(c.run, c.work), plugin.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.From.Hash != got.To.Hash || got.Same() != (c.field == "") || c.field != "" && (len(got.Servers) != 1 || !slices.Equal(got.Servers[0].Fields, []string{c.field})) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestCompareExtraKeys: no key of a package can be taken for a field of the
+// comparison. [X6]
+func TestCompareExtraKeys(t *testing.T) {
+	build := func(value string) *plugin.Plugin {
+		return mustBuild(t, &plugin.Draft{Manifest: plugin.Manifest{Name: "demo"}, Skills: []skills.Draft{{Name: "a", Description: "x", Extra: []skills.ExtraKey{{Key: "form", Value: value}}}}}).Plugin()
+	}
+	got, err := plugin.Compare(context.Background(), build("1"), build("2"), plugin.Bounds{})
+	if err != nil || len(got.Skills) != 1 || !slices.Equal(got.Skills[0].Fields, []string{"extra[form]"}) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

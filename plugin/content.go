@@ -126,6 +126,9 @@ func (c *collector) addFile(name string, exec bool, size int64, r io.Reader) err
 	return nil
 }
 
+// maxHint bounds how much is allocated because a file claims to be large.
+const maxHint = 64 << 20
+
 // read reads a file within the bounds.
 func (c *collector) read(name string, size int64, r io.Reader) ([]byte, error) {
 	limit := min(c.bounds.File, c.budget-c.total)
@@ -139,7 +142,7 @@ func (c *collector) read(name string, size int64, r io.Reader) ([]byte, error) {
 		return nil, over()
 	}
 	// A size that is not kept ends the collecting, so this much is in vain once.
-	buf := make([]byte, 0, max(size, 0)+1)
+	buf := make([]byte, 0, min(max(size, 0), maxHint)+1)
 	for {
 		if err := c.ctx.Err(); err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func HostServer(m Manifest, name, url string) *Draft {
 // findings. It fails as [skills.Skill.Body] does, and with the context's error.
 func (p *Plugin) Draft(ctx context.Context) (*Draft, error) {
 	if p.root == nil || p.manifest == nil {
-		return nil, &BuildError{[]*skills.FieldError{{Field: "manifest", Reason: "the plugin is empty: load one"}}}
+		return nil, &BuildError{Fields: []*skills.FieldError{{Field: "manifest", Reason: "the plugin is empty: load one"}}}
 	}
 	if faults := p.findings.AtLeast(finding.SeverityWarning); len(faults) > 0 {
 		e := &BuildError{}
@@ -115,12 +115,23 @@ func (p *Plugin) Draft(ctx context.Context) (*Draft, error) {
 	return d, nil
 }
 
-// BuildError says why a draft is no package that conforms, field by field.
+// ErrCredential is what a [BuildError] is, for errors.Is, if something that looks
+// like a credential is among its faults; see [BuildOptions.AllowCredentials].
+var ErrCredential = errors.New("plugin: something looks like a credential")
+
+// BuildError says why a draft is no package that conforms, field by field. It is
+// [ErrName] where the plugin's name is at fault, skills.ErrName where that of a
+// skill is, and [ErrCredential].
 type BuildError struct {
 	// Fields has at least one error, for instance of the field "manifest.name",
 	// "skills[0].description", "servers[1].url" or "files[skills/a/SKILL.md]".
 	Fields []*skills.FieldError
+
+	kinds []error // what it is beside the errors of its fields
 }
+
+// Is reports whether target is one of the errors that the faults are of.
+func (e *BuildError) Is(target error) bool { return slices.Contains(e.kinds, target) }
 
 // Error returns the first error and how many more there are.
 func (e *BuildError) Error() string {

@@ -1,10 +1,13 @@
 package plugin_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing/fstest"
@@ -134,4 +137,158 @@ func ExamplePackage_WriteDir() {
 	// <nil>
 	// true
 	// <nil>
+}
+
+// What looks like a credential is not written by mistake.
+func ExampleBuildOptions() {
+	draft := &plugin.Draft{
+		Manifest: plugin.Manifest{Name: "board"},
+		Servers: []plugin.ServerDraft{{
+			Name: "board", Type: plugin.TransportStreamableHTTP,
+			Remote: plugin.Remote{URL: "https://board.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer kq8Zt3Xw"}},
+		}},
+	}
+	_, err := draft.Build(context.Background(), plugin.BuildOptions{})
+	if errors.Is(err, plugin.ErrCredential) {
+		fmt.Println(err)
+	}
+	// A host whose user insists:
+	_, err = draft.Build(context.Background(), plugin.BuildOptions{AllowCredentials: true})
+	fmt.Println(err)
+	// Output:
+	// plugin: the draft does not conform: servers[0].headers[Authorization]: the value of "Authorization" looks like a credential (by its name): remove it, the host brings what the server needs, or allow credentials
+	// <nil>
+}
+
+// A loaded plugin is taken apart, changed and built again.
+func ExamplePlugin_Draft() {
+	pkg, err := plugin.HostServer(plugin.Manifest{Name: "board", Version: "1.0.0"}, "board", "https://board.example.com/mcp").Build(context.Background(), plugin.BuildOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	draft, err := pkg.Plugin().Draft(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	draft.Manifest.Version = "1.1.0"
+	draft.Extensions = map[string]json.RawMessage{"com.example.client": json.RawMessage(`{"icon": "board.svg"}`)}
+	draft.Files = fstest.MapFS{"com.example.client/board.svg": {Data: []byte("<svg/>")}}
+	again, err := draft.Build(context.Background(), plugin.BuildOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p := again.Plugin()
+	icon, err := p.ExtensionFS("com.example.client")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	svg, err := fs.ReadFile(icon, "board.svg")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(again.Version(), p.Extensions(), string(svg))
+	// Output:
+	// 1.1.0 [com.example.client] <svg/>
+}
+
+// An archive is read in memory and written to a directory where servers are to be
+// started from it.
+func ExampleArchive_Unpack() {
+	pkg, err := (&plugin.Draft{
+		Manifest: plugin.Manifest{Name: "files"},
+		Servers:  []plugin.ServerDraft{{Name: "files", Type: plugin.TransportStdio, Stdio: plugin.Stdio{Command: "./serve", Cwd: "./work"}}},
+		Files:    fstest.MapFS{"serve": {Data: []byte("#!/bin/sh\n"), Mode: 0o755}, "work/README": {}},
+	}).Build(context.Background(), plugin.BuildOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var tgz bytes.Buffer
+	if err := pkg.WriteTarGz(&tgz); err != nil {
+		fmt.Println(err)
+		return
+	}
+	archive, err := plugin.ReadTarGz(context.Background(), &tgz, plugin.Bounds{Total: 10 << 20})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dir, err := os.MkdirTemp("", "plugins")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := archive.Unpack(context.Background(), filepath.Join(dir, "files"), plugin.WriteOptions{}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := plugin.Load(context.Background(), filepath.Join(dir, "files"), plugin.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hash, err := p.Hash(context.Background(), plugin.Bounds{})
+	fmt.Println(p.Name(), hash == pkg.Hash(), err)
+	// Output:
+	// files true <nil>
+}
+
+// In the archives of code hosts a package stands in a directory.
+func ExampleArchive_FS() {
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	out, err := w.Create("reports-1.0.0/plugin.json")
+	if err == nil {
+		_, err = out.Write([]byte(`{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "reports"}`))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	archive, err := plugin.ReadZip(context.Background(), bytes.NewReader(file.Bytes()), int64(file.Len()), plugin.Bounds{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sub, err := fs.Sub(archive.FS(), "reports-1.0.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := plugin.LoadFS(context.Background(), sub, plugin.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.Name())
+	// Output:
+	// reports
+}
+
+// What is refused says why in a way that a program can tell.
+func ExampleReadZip() {
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	if _, err := w.Create("../../home/user/.profile"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := w.Close(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err := plugin.ReadZip(context.Background(), bytes.NewReader(file.Bytes()), int64(file.Len()), plugin.Bounds{})
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, plugin.ErrEntry), errors.Is(err, plugin.ErrArchive), errors.Is(err, plugin.ErrBounds))
+	// Output:
+	// plugin: the package has an entry that it cannot hold: "../../home/user/.profile": its path has a component . or ..
+	// true false false
 }

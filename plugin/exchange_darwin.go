@@ -14,11 +14,11 @@ func exchange(a, b string) error { return rename(a, b, unix.RENAME_SWAP) }
 func renameNew(from, to string) error {
 	err := rename(from, to, unix.RENAME_EXCL)
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = unix.Rename(from, to) // which replaces an empty directory at most
+		err = renamed(from, to, unix.Rename(from, to)) // which replaces an empty directory at most
 	}
 	return err
 }
 
 func rename(from, to string, flags uint32) error {
-	return renamed(unix.RenamexNp(from, to, flags))
+	return renamed(from, to, unix.RenamexNp(from, to, flags))
 }

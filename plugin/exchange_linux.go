@@ -14,11 +14,11 @@ func exchange(a, b string) error { return rename(a, b, unix.RENAME_EXCHANGE) }
 func renameNew(from, to string) error {
 	err := rename(from, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = unix.Rename(from, to) // which replaces an empty directory at most
+		err = renamed(from, to, unix.Rename(from, to)) // which replaces an empty directory at most
 	}
 	return err
 }
 
 func rename(from, to string, flags uint) error {
-	return renamed(unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags))
+	return renamed(from, to, unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags))
 }

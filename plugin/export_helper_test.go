@@ -194,7 +194,7 @@ func memoryFiles(pairs ...string) fs.FS {
 }
 
 // hashCommand is the command of the documentation.
-const hashCommand = `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum`
+const hashCommand = `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z -- | sha256sum`
 
 // shellHash computes the content hash of a directory with the command of the
 // documentation, where the tools for it are there.
@@ -204,8 +204,11 @@ func shellHash(t testing.TB, dir string) (string, bool) {
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	digits, _, _ := strings.Cut(string(out), " ")
-	if err != nil || runtime.GOOS != "linux" {
+	if runtime.GOOS != "linux" {
 		return "", false
+	}
+	if err != nil {
+		return err.Error(), true
 	}
 	return digits, true
 }

@@ -27,9 +27,10 @@ type fileSum struct {
 // It is the SHA-256 of one record for each file, in the order of their paths'
 // bytes: the SHA-256 of the file's content in lower-case hexadecimal, two
 // blanks, the path relative to the plugin root with slashes, and a NUL. In a
-// directory without links, this computes the same digits:
+// directory without links and without a file named "-", this computes the same
+// digits:
 //
-//	find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum
+//	find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z -- | sha256sum
 //
 // Modes, times and empty directories do not count, and links count as what they
 // lead to. All files are read anew, those that are no component included. It
@@ -103,7 +104,7 @@ func sumTree(ctx context.Context, fsys fs.FS, bounds Bounds) ([]fileSum, error) 
 	return out, nil
 }
 
-// hashOf makes the content hash of files that are sorted by path.
+// contentHash makes the content hash of files that are sorted by path.
 func contentHash(sums []fileSum) string {
 	h := sha256.New()
 	line := make([]byte, 0, 512)

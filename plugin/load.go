@@ -78,8 +78,8 @@ func (o Options) check() error {
 			return fmt.Errorf("%w: transport %q is unknown", ErrOptions, t)
 		}
 	}
-	if err := (skills.Options{Mode: o.SkillMode}).Check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrOptions, err)
+	if o.SkillMode > skills.Lenient {
+		return fmt.Errorf("%w: skill mode %d is unknown", ErrOptions, o.SkillMode)
 	}
 	return nil
 }

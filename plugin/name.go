@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MaxName is the greatest length of a plugin name (AP §5.5).
-const MaxName = 64
+// maxName is the greatest length of a plugin name (AP §5.5).
+const maxName = 64
 
 // ErrName is wrapped by every error of [CheckName].
 var ErrName = errors.New("not a plugin name")
@@ -29,8 +29,8 @@ func CheckName(name string) error {
 		}
 	}
 	switch {
-	case len(name) > MaxName:
-		return fmt.Errorf("%w: it is longer than %d characters", ErrName, MaxName)
+	case len(name) > maxName:
+		return fmt.Errorf("%w: it is longer than %d characters", ErrName, maxName)
 	case strings.ContainsRune("-.", rune(name[0])), strings.ContainsRune("-.", rune(name[len(name)-1])):
 		return fmt.Errorf("%w: it begins or ends with a hyphen or period", ErrName)
 	case strings.Contains(name, "--"):

@@ -24,5 +24,5 @@ func NearestName(text string) string {
 		}
 	}
 	name := strings.Join(parts, ".")
-	return strings.TrimRight(name[:min(len(name), MaxName)], "-.")
+	return strings.TrimRight(name[:min(len(name), maxName)], "-.")
 }

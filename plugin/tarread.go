@@ -19,7 +19,7 @@ func readTarGz(r io.Reader, c *collector) error {
 		return err
 	}
 	gz.Multistream(false)
-	stream := &countingReader{r: gz, c: c, limit: c.bounds.packed(), why: "the archive holds more than %d bytes", packed: packed}
+	stream := &countingReader{r: gz, c: c, limit: c.bounds.packed(), why: "the archive holds more than %d bytes", packed: packed, seen: new(tarHeaders)}
 	if err := readTar(stream, c); err != nil {
 		return err
 	}
@@ -40,6 +40,7 @@ type countingReader struct {
 	limit  int64
 	why    string
 	packed *countingReader // what the stream comes from; bounds the ratio
+	seen   *tarHeaders     // nil for what is packed
 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
@@ -52,6 +53,11 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	}
 	if r.packed != nil && r.n > r.c.bounds.unpacked(r.packed.n) {
 		return 0, fmt.Errorf("%w: the archive holds more than %d times its size", ErrBounds, r.c.bounds.Ratio)
+	}
+	if r.seen != nil {
+		if err := r.seen.see(p[:n]); err != nil {
+			return 0, err
+		}
 	}
 	return n, err
 }
@@ -99,9 +105,17 @@ func readTar(stream *countingReader, c *collector) error {
 
 func tarEntry(tr *tar.Reader, h *tar.Header, c *collector) error {
 	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
+		if strings.HasPrefix(key, "GNU.sparse.") || key == "SCHILY.realsize" {
 			return entryError(ErrEntry, h.Name, "it is a sparse file")
 		}
+	}
+	if _, ok := h.PAXRecords["size"]; ok {
+		// A file that needs the record is over the bounds; where the header says
+		// something else, readers disagree about where the entry ends.
+		return entryError(ErrArchive, h.Name, "it has a second size")
+	}
+	if path, ok := h.PAXRecords["path"]; ok && path != h.Name {
+		return entryError(ErrArchive, h.Name, "it has a second name")
 	}
 	name := strings.TrimPrefix(h.Name, "./")
 	switch h.Typeflag {

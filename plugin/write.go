@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -14,7 +15,8 @@ import (
 
 // Package is a plugin package that conforms, whole and in memory, ready to be
 // written. It is made by [Draft.Build] alone, is immutable and safe for
-// concurrent use. The zero value holds nothing and cannot be written.
+// concurrent use. The zero value holds nothing, and writing it fails with
+// fs.ErrInvalid.
 type Package struct {
 	content content
 	plugin  *Plugin
@@ -45,10 +47,15 @@ func (p *Package) Version() string {
 // WriteZip writes the package as a zip archive. Equal packages give equal bytes
 // with one release of Go, whose compression they depend on; their hash does not.
 // Entries are sorted, their times are fixed, their modes 0644, and 0755 for files
-// that can be executed. The error is that of w.
+// that can be executed. It fails with [ErrBounds], and writes nothing, where the
+// package needs zip64, which is not read either: from 65,535 files and empty
+// directories or 4 GiB on. Otherwise the error is that of w.
 func (p *Package) WriteZip(w io.Writer) error {
 	if p.plugin == nil {
 		return errNotBuilt
+	}
+	if p.content.needsZip64() {
+		return fmt.Errorf("%w: it is too large for a zip archive: write a tar.gz", ErrBounds)
 	}
 	z := zip.NewWriter(w)
 	for name, f := range p.content.all() {
@@ -98,6 +105,20 @@ func (p *Package) WriteTarGz(w io.Writer) error {
 	return gz.Close()
 }
 
+// needsZip64 reports whether a zip archive may not hold the content without the
+// extension, whose sizes are those of the archive: content that cannot be
+// compressed and what stands around it.
+func (c *content) needsZip64() bool {
+	size := int64(0)
+	for _, f := range c.files {
+		size += int64(len(f.data)) + int64(len(f.data))/1000 + 2*int64(len(f.path)) + 256
+	}
+	for _, dir := range c.dirs {
+		size += 2*int64(len(dir)) + 256
+	}
+	return len(c.files)+len(c.dirs) >= 1<<16-1 || size >= 1<<32-1
+}
+
 // fixedTime is the time of all entries: the first that zip can hold.
 var fixedTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -123,7 +144,9 @@ func (c *content) all() func(yield func(string, *contentFile) bool) {
 // is written appears at once and whole, or not at all: it is made beside the
 // directory, as .plugberth-new-*, and takes its place when it is complete. On Linux
 // and macOS an old directory is exchanged in one step where the file system can;
-// elsewhere there is a moment without either. Files get the mode 0644, and 0755
+// elsewhere there is a moment without either. A writer that is killed may leave it
+// there, whole or without a plugin.json; a host that lists a directory of packages
+// passes over names that begin with a period. Files get the mode 0644, and 0755
 // where they can be executed, whatever the umask. Nothing is synced to disk.
 //
 // A directory that is there already is replaced if that loses nothing that the

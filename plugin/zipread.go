@@ -20,6 +20,9 @@ const (
 	zipCentral    = "PK\x01\x02"
 	zipEnd        = "PK\x05\x06"
 	zipDescriptor = "PK\x07\x08"
+	zip64Locator  = "PK\x06\x07" // stands before the end, where there is one
+
+	zip64LocatorSize = 20
 
 	zipLocalSize   = 30
 	zipCentralSize = 46
@@ -41,6 +44,9 @@ type zipReader struct {
 	r    io.ReaderAt
 	size int64
 	c    *collector
+	// Used for one entry after the other: what they allocate adds up.
+	in      *bufio.Reader
+	inflate io.ReadCloser
 }
 
 // zipEntry is an entry as the headers at the end describe it.
@@ -60,7 +66,15 @@ func notSound(format string, args ...any) error {
 
 var le = binary.LittleEndian
 
+func newZipReader(r io.ReaderAt, size int64, c *collector) *zipReader {
+	in := bufio.NewReader(strings.NewReader(""))
+	return &zipReader{r: r, size: size, c: c, in: in, inflate: flate.NewReader(in)}
+}
+
 func (z *zipReader) read() error {
+	if z.size < 0 {
+		return notSound("it has no size")
+	}
 	if limit := z.c.bounds.packed(); z.size > limit {
 		return fmt.Errorf("%w: the archive is larger than %d bytes", ErrBounds, limit)
 	}
@@ -111,6 +125,9 @@ func (z *zipReader) directory() (entries []zipEntry, start int64, err error) {
 		return nil, 0, notSound("it does not end as a zip archive does")
 	case bytes.Contains(tail[at+4:], []byte(zipEnd)):
 		return nil, 0, notSound("it has two ends")
+	case at >= zip64LocatorSize && string(tail[at-zip64LocatorSize:][:len(zip64Locator)]) == zip64Locator:
+		// Some readers go by it whatever the end says; it may stand in a comment.
+		return nil, 0, notSound("zip64 is not read: pack fewer or smaller files")
 	}
 	e := tail[at:]
 	count, length, offset := le.Uint16(e[10:]), int64(le.Uint32(e[12:])), int64(le.Uint32(e[16:]))
@@ -321,11 +338,18 @@ func (z *zipReader) descriptor(e zipEntry, r *io.SectionReader) error {
 
 // content reads what an entry holds.
 func (z *zipReader) content(e zipEntry, packed *io.SectionReader) error {
-	in := bufio.NewReader(packed)
+	in := z.in
+	in.Reset(packed)
 	sum := crc32.NewIEEE()
 	var out io.Reader = in
 	if e.method == 8 {
-		out = flate.NewReader(in)
+		if err := z.inflate.(flate.Resetter).Reset(in, nil); err != nil {
+			return err
+		}
+		out = z.inflate
+	}
+	if e.method == 0 && e.flags&zipStreamed != 0 {
+		out = &headless{r: out, name: e.name}
 	}
 	counted := &sizedReader{r: io.TeeReader(out, sum), left: e.size, name: e.name}
 	name := strings.TrimPrefix(e.name, "./")
@@ -366,5 +390,26 @@ func (s *sizedReader) Read(p []byte) (int, error) {
 	if s.left < 0 || err == io.EOF && s.left > 0 {
 		return 0, entryError(ErrArchive, s.name, "it has another size than it says")
 	}
+	return n, err
+}
+
+// headless reads content that is stored without its size before it. Readers that
+// go through an archive from its start look for the end of such content by what
+// headers begin with, so it must not hold that.
+type headless struct {
+	r    io.Reader
+	name string
+	tail []byte // of what was read before, shorter than a signature
+}
+
+func (h *headless) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	seen := append(h.tail, p[:n]...)
+	for _, signature := range []string{zipDescriptor, zipLocal, zipCentral} {
+		if bytes.Contains(seen, []byte(signature)) {
+			return 0, entryError(ErrArchive, h.name, "it is stored without its size before it and holds what ends such content for some readers: compress it")
+		}
+	}
+	h.tail = append([]byte(nil), seen[max(0, len(seen)-len(zipLocal)+1):]...)
 	return n, err
 }

@@ -62,8 +62,8 @@ type Catalog struct {
 // Location and package are left out where they are empty, omitted where nothing
 // is. Control, bidi, zero-width, tag and other hidden characters are removed
 // from all text, and the rest is escaped: the result is well-formed XML whose
-// structure no text in it can change. It fails with [ErrOffer] and for options
-// that cannot be used.
+// structure no text in it can change. It fails with [ErrOffer], and with
+// [ErrOptions] for a bound that is too small to hold anything.
 func CatalogXML(offers []Offer, opts CatalogOptions) (Catalog, error) {
 	return renderCatalog(offers, opts, xmlCatalog{})
 }
@@ -100,7 +100,7 @@ func renderCatalog(offers []Offer, opts CatalogOptions, form catalogForm) (Catal
 	case limit <= 0:
 		limit = defaultCatalog
 	case limit < minCatalog:
-		return Catalog{}, fmt.Errorf("skills: a catalog of %d bytes holds nothing: allow %d", limit, minCatalog)
+		return Catalog{}, fmt.Errorf("%w: a catalog of %d bytes holds nothing: allow %d", ErrOptions, limit, minCatalog)
 	}
 	var c Catalog
 	var names, full, stubs []string

@@ -38,10 +38,10 @@ func (b Bounds) withDefaults() Bounds {
 // It is the SHA-256 of one record for each file, SKILL.md and those that
 // [Skill.Resources] lists, in the order of their paths' bytes: the SHA-256 of
 // the file's content in lower-case hexadecimal, two blanks, the path relative to
-// the skill's directory with slashes, and a NUL. In a directory without links,
-// this computes the same digits:
+// the skill's directory with slashes, and a NUL. In a directory without links and
+// without a file named "-", this computes the same digits:
 //
-//	find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum
+//	find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z -- | sha256sum
 //
 // Modes, times and empty directories do not count, and links count as the files
 // they lead to. It reads all files again, and fails with [ErrIncomplete] where

@@ -65,7 +65,7 @@ func TestDigest(t *testing.T) {
 	if _, err := exec.LookPath("sha256sum"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("there is no sha256sum to compare with")
 	}
-	cmd := exec.Command("sh", "-c", `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z | sha256sum`)
+	cmd := exec.Command("sh", "-c", `find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -z -- | sha256sum`)
 	cmd.Dir = filepath.Join(at, "skills", "a")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -36,7 +36,7 @@ func ExampleSkill_Audit() {
 		}
 	}
 	// Output:
-	// skills/notes/SKILL.md:5:3: warning: a character that does not show stands here, U+200B (zero-width character): remove what is not meant to be read [skill-hidden-text, AS]
-	// skills/notes/references/style.md:2:1: warning: this is a special token of a chat template: a model may take what follows for the words of somebody else [skill-injection-marker, AS]
-	// skills/notes/scripts/send:1:1: info: the file begins with #! and has an executable bit, it is a script: read it before you let anything run it [skill-script, AS]
+	// skills/notes/SKILL.md:5:3: warning: a character that does not show stands here, U+200B (zero-width character): remove what is not meant to be read [skill-hidden-text]
+	// skills/notes/references/style.md:2:1: warning: this is a special token of a chat template: a model may take what follows for the words of somebody else [skill-injection-marker]
+	// skills/notes/scripts/send:1:1: info: the file begins with #! and has an executable bit, it is a script: read it before you let anything run it [skill-script]
 }

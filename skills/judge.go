@@ -27,10 +27,9 @@ const fileName = "SKILL.md"
 // Parse judges the content of one SKILL.md for a skill in the directory of
 // that name (AS), as it would be judged without siblings. It returns the skill,
 // or nil where one of the findings is an error. The skill has no files:
-// [Skill.Body] and its like fail on it. The error is only for options that
-// cannot be used.
+// [Skill.Body] and its like fail on it. The error is always [ErrOptions].
 func Parse(directory string, content []byte, opts Options) (*Skill, finding.List, error) {
-	if err := opts.Check(); err != nil {
+	if err := opts.check(); err != nil {
 		return nil, nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()
@@ -197,7 +196,7 @@ func (j *judgment) judgeName(name string, value *yaml.Node) {
 	if err := CheckName(name); err != nil {
 		reason := strings.TrimPrefix(err.Error(), ErrName.Error()+": ")
 		j.rename(finding.SkillNameInvalid, "/name", j.t.offset(value), fmt.Sprintf(
-			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, MaxName))
+			"%s is no skill name, %s: use 1 to %d of a-z, 0-9 and single hyphens between them", printable.Quote(name), reason, maxName))
 		return
 	}
 	if name != j.skill.directory {

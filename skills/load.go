@@ -91,10 +91,13 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Check reports whether the options can be used: an unknown mode cannot.
-func (o Options) Check() error {
+// ErrOptions is wrapped by the error for options that cannot be used.
+var ErrOptions = errors.New("skills: unusable options")
+
+// check refuses an unknown mode.
+func (o Options) check() error {
 	if o.Mode > Lenient {
-		return fmt.Errorf("skills: mode %d is unknown", o.Mode)
+		return fmt.Errorf("%w: mode %d is unknown", ErrOptions, o.Mode)
 	}
 	return nil
 }
@@ -132,10 +135,12 @@ type Listing struct {
 // that is a directory, or a link to one inside the root, with an entry named
 // exactly SKILL.md that resolves to a regular file inside the root (AP §7.1).
 // Faults of a skill, an I/O error included, cost that skill and are findings.
-// The dir is slash-separated and "." for the root itself. The error is for
-// options and a dir that cannot be used, and for a context that ends.
+// The dir is slash-separated and "." for the root itself. It fails with
+// [ErrOptions], with fs.ErrInvalid for a dir that is no path below the root, with
+// the system's error where the root itself cannot be opened any more, and with the
+// context's.
 func Load(ctx context.Context, root *paths.Root, dir string, opts Options) (*Listing, error) {
-	if err := opts.Check(); err != nil {
+	if err := opts.check(); err != nil {
 		return nil, err
 	}
 	if dir = path.Clean(dir); !fs.ValidPath(dir) {
@@ -201,10 +206,10 @@ func (l *loader) load() error {
 	case err != nil:
 		l.invalid(finding.SkillsUnreadable, "%s cannot be looked at: %s", l.dir, report.Cause(err))
 		return nil
-	case loc.Dangling():
-		l.invalid(finding.SkillsNotDirectory, "%s is a link that leads nowhere: make it a directory", l.dir)
-		return nil
 	case !loc.Exists():
+		if _, err := l.root.Stat(l.dir); errors.Is(err, paths.ErrDangling) {
+			l.invalid(finding.SkillsNotDirectory, "%s is a link that leads nowhere: make it a directory", l.dir)
+		}
 		return nil
 	}
 	exact, err := l.root.Exact(l.ctx, l.dir)

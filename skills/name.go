@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// MaxName is the greatest length of a skill name.
-const MaxName = 64
+// maxName is the greatest length of a skill name.
+const maxName = 64
 
 // ErrName is wrapped by every error of [CheckName].
 var ErrName = errors.New("not a skill name")
@@ -27,8 +27,8 @@ func CheckName(name string) error {
 			return fmt.Errorf("%w: it has characters other than a-z, 0-9 and hyphen", ErrName)
 		}
 	}
-	if len(name) > MaxName {
-		return fmt.Errorf("%w: it is longer than %d characters", ErrName, MaxName)
+	if len(name) > maxName {
+		return fmt.Errorf("%w: it is longer than %d characters", ErrName, maxName)
 	}
 	if name[0] == '-' || name[len(name)-1] == '-' {
 		return fmt.Errorf("%w: it begins or ends with a hyphen", ErrName)

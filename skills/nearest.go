@@ -11,7 +11,7 @@ import (
 // NearestName returns the valid skill name that is nearest to a text, for a
 // person or program that chose one that [CheckName] refuses: letters in lower
 // case and without their marks ("Größe" is "grosse"), each run of anything
-// else as one hyphen, cut to [MaxName] characters. It returns "" where nothing
+// else as one hyphen, cut to 64 characters. It returns "" where nothing
 // of the text can be kept, and a valid name unchanged.
 func NearestName(text string) string {
 	const enough = 4096 // bytes; a longer text is cut anyway

@@ -121,7 +121,7 @@ func slugify(name string) (slug string, lost bool) {
 		b.WriteByte(c)
 	}
 	slug = b.String()
-	return cutSlug(slug, MaxName), lost || len(slug) > MaxName
+	return cutSlug(slug, maxName), lost || len(slug) > maxName
 }
 
 // cutSlug returns the first n characters, without a hyphen at their end.
@@ -137,5 +137,5 @@ func hashedName(slug, directory, declared string, n int) string {
 		text += "\x00" + strconv.Itoa(n)
 	}
 	sum := sha256.Sum256([]byte(text))
-	return cutSlug(slug, MaxName-1-digits) + "-" + hex.EncodeToString(sum[:digits/2])
+	return cutSlug(slug, maxName-1-digits) + "-" + hex.EncodeToString(sum[:digits/2])
 }

@@ -89,7 +89,8 @@ type Entry struct {
 // Name returns the skill's name.
 func (e Entry) Name() string { return e.Skill.Name() }
 
-// Offer returns the entry as a catalog or an activation shows it.
+// Offer returns the entry as a catalog or an activation shows it, with the
+// package of its origin.
 func (e Entry) Offer() Offer { return Offer{Skill: e.Skill, Package: e.Origin.Package} }
 
 // Shadow is a skill that is not offered because another has its name.
@@ -158,15 +159,6 @@ func (s *Set) shadow(one Shadow) {
 
 // Entries returns the skills with their origins, sorted by name.
 func (s *Set) Entries() []Entry { return slices.Clone(s.entries) }
-
-// Skills returns the skills, sorted by name.
-func (s *Set) Skills() []*Skill {
-	list := make([]*Skill, len(s.entries))
-	for i, e := range s.entries {
-		list[i] = e.Skill
-	}
-	return list
-}
 
 // Offers returns the entries as a catalog or an activation shows them, each with
 // the package of its origin.

@@ -99,8 +99,8 @@ func TestSetPrecedence(t *testing.T) {
 			if !reflect.DeepEqual(set, newSet(t, tt.opts, tt.sources...)) {
 				t.Error("another set of the same sources differs")
 			}
-			if len(set.Findings()) != len(set.Shadowed()) || len(set.Skills()) != len(set.Entries()) {
-				t.Errorf("%d findings, %d skills", len(set.Findings()), len(set.Skills()))
+			if len(set.Findings()) != len(set.Shadowed()) || len(set.Offers()) != len(set.Entries()) {
+				t.Errorf("%d findings, %d offers", len(set.Findings()), len(set.Offers()))
 			}
 			for i, f := range set.Findings() {
 				one := set.Shadowed()[i]
@@ -114,7 +114,7 @@ func TestSetPrecedence(t *testing.T) {
 				}
 			}
 			for i, e := range set.Entries() {
-				if got, ok := set.Lookup(e.Name()); !ok || got != e || set.Skills()[i] != e.Skill {
+				if got, ok := set.Lookup(e.Name()); !ok || got != e || set.Offers()[i].Skill != e.Skill {
 					t.Errorf("Lookup(%q) = %v, %v", e.Name(), got, ok)
 				}
 			}
@@ -130,10 +130,10 @@ func TestSetIsImmutable(t *testing.T) {
 	set := newSet(t, skills.SetOptions{}, p, p)
 	p.Skills[0] = nil
 	set.Entries()[0] = skills.Entry{}
-	set.Skills()[0] = nil
+	set.Entries()[0] = skills.Entry{}
 	set.Shadowed()[0] = skills.Shadow{}
 	set.Findings()[0] = finding.Finding{}
-	if entriesOf(set) != "a@p b@p" || shadowed(set) != "a@p<p b@p<p" || set.Findings()[0].Code != finding.SkillShadowed || set.Skills()[0] == nil {
+	if entriesOf(set) != "a@p b@p" || shadowed(set) != "a@p<p b@p<p" || set.Findings()[0].Code != finding.SkillShadowed || set.Entries()[0].Skill == nil {
 		t.Error("a caller changed the set")
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/report"
 	"github.com/plugberth/plugberth/paths"
 )
 
@@ -146,20 +148,26 @@ func decode(n *yaml.Node, into any) (err error) {
 // it was made by [Parse].
 var ErrNoFiles = errors.New("skills: the skill was not loaded from a directory")
 
+// ErrChanged is returned by [Skill.Body] and what reads it where SKILL.md no
+// longer has frontmatter: load the skill again.
+var ErrChanged = errors.New("skills: SKILL.md has changed since it was loaded")
+
 // Body reads SKILL.md again and returns what follows the closing delimiter,
-// unchanged, also where it is not UTF-8 (AS). It fails where the file has gone,
-// has grown over the limit, or no longer has frontmatter.
+// unchanged, also where it is not UTF-8 (AS). It fails with [ErrNoFiles],
+// [ErrChanged], paths.ErrTooLarge where the file has grown over the limit, and as
+// [paths.Root.Open] does, with fs.ErrNotExist for instance. The error shows the
+// skill's place escaped.
 func (s *Skill) Body() (string, error) {
 	if s.root == nil {
 		return "", ErrNoFiles
 	}
 	file, err := s.root.AppendFile(nil, s.dir+"/"+fileName, s.limits.File)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("skills: %s: %w", printable.Quote(s.location), report.Innermost(err))
 	}
 	doc, f := split(file, s.mode)
 	if f != nil {
-		return "", fmt.Errorf("skills: %s: %s", s.location, f.message)
+		return "", fmt.Errorf("%w: %s: %s", ErrChanged, printable.Quote(s.location), printable.Escape(f.message))
 	}
 	return string(doc.body), nil
 }

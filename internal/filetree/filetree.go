@@ -201,7 +201,7 @@ func (w *walker) entry(at, name string, e fs.DirEntry) error {
 		switch {
 		case err != nil:
 			return fail(name, err)
-		case loc.Dangling() || !loc.Exists():
+		case !loc.Exists():
 			return fail(name, paths.ErrDangling)
 		case !loc.IsDir() && !loc.IsRegular():
 			return fail(name, paths.ErrNotRegular)

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plugberth/plugberth/internal/filelock"
 	"github.com/plugberth/plugberth/paths"
 )
 
@@ -275,6 +276,27 @@ func (d *Dir) Rename(from, to string) error {
 		return err
 	}
 	return d.root.Rename(from, to)
+}
+
+// Lock keeps others who call it from the directory until release, without
+// waiting: it reports false where one of them has it. Where the system cannot lock
+// a directory, it lets everybody through.
+func (d *Dir) Lock() (release func(), ok bool, err error) {
+	if runtime.GOOS == "windows" {
+		return func() {}, true, nil
+	}
+	file, err := d.root.Open(".")
+	if errors.Is(err, fs.ErrPermission) {
+		return func() {}, true, nil // it can be written to and not read
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if ok, err := filelock.Try(file); err == nil && !ok {
+		file.Close()
+		return nil, false, nil
+	}
+	return func() { file.Close() }, true, nil
 }
 
 // Chmod changes the permissions of a regular file.

@@ -176,3 +176,32 @@ func TestRename(t *testing.T) {
 		t.Error("a directory with a file was removed")
 	}
 }
+
+func TestLock(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("directories cannot be locked there")
+	}
+	at := t.TempDir()
+	var dirs [2]*Dir
+	for i := range dirs {
+		d, err := Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		dirs[i] = d
+	}
+	release, ok, err := dirs[0].Lock()
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if _, ok, err := dirs[1].Lock(); ok || err != nil {
+		t.Error(ok, err)
+	}
+	release()
+	release, ok, err = dirs[1].Lock()
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	release()
+}

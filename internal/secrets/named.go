@@ -12,8 +12,11 @@ import (
 // parameter whose value is a credential, in upper case with underscores.
 var credentialNames = []string{
 	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY", "SECRET_KEY", "PRIVATE_KEY",
-	"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SUBSCRIPTION_KEY", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "BEARER", "COOKIE",
+	"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SUBSCRIPTION_KEY", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "BEARER", "COOKIE", "SECRET_KEY_BASE",
 }
+
+// gluedWords end a name also without anything before them: PGPASSWORD.
+var gluedWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY"}
 
 // lastWords count only behind another word: PWD alone is a directory.
 var lastWords = []string{"PASS", "PWD", "PAT"}
@@ -25,7 +28,8 @@ func Named(name, value string) bool {
 	words := nameWords(name)
 	ends := func(last string) bool { return words == last || strings.HasSuffix(words, "_"+last) }
 	behind := func(last string) bool { return strings.HasSuffix(words, "_"+last) }
-	return (slices.ContainsFunc(credentialNames, ends) || slices.ContainsFunc(lastWords, behind)) && literal(value)
+	glued := func(last string) bool { return strings.HasSuffix(words, last) }
+	return (slices.ContainsFunc(credentialNames, ends) || slices.ContainsFunc(gluedWords, glued) || slices.ContainsFunc(lastWords, behind)) && literal(value)
 }
 
 // nameWords returns the words of a name in upper case with underscores between
@@ -104,13 +108,20 @@ func InURL(raw string) string {
 		return kind
 	}
 	_, query, _ := strings.Cut(raw, "?")
-	values, _ := url.ParseQuery(query) // what can be read of it
-	for name, list := range values {
-		for _, value := range list {
-			if Named(name, value) || InText(value) != "" {
-				return "parameter"
-			}
+	// Some servers take a semicolon for an ampersand.
+	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(pair, "=")
+		name, value = unescaped(name), unescaped(value)
+		if Named(name, value) || InText(value) != "" {
+			return "parameter"
 		}
 	}
 	return ""
+}
+
+func unescaped(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
 }

@@ -8,6 +8,7 @@ func TestNamed(t *testing.T) {
 		{"Authorization", "Bearer a8sd7f6g"}, {"authorization", "Basic dXNlcjpwYXNz"}, {"Proxy-Authorization", "a8sd7f6g"}, {"Cookie", "session=a8sd7f6g"},
 		{"DB_PASS", "hunter2"}, {"DB_PWD", "hunter2"}, {"PASSWORD", "correct horse battery"}, {"CLIENT_SECRET", "123456789012"}, {"AWS_SECRET_ACCESS_KEY", "q/w+e"},
 		{"GH_PAT", "a8sd7f6g"}, {"X-Token", "TOKEN a8sd7f6g"},
+		{"PGPASSWORD", "hunter2"}, {"ACCESSTOKEN", "a8sd7f6g"}, {"openaiapikey", "a8sd7f6g"}, {"clientsecret", "a8sd7f6g"}, {"SECRET_KEY_BASE", "a8sd7f6g"},
 	} {
 		if !Named(c.name, c.value) {
 			t.Errorf("%s=%s is not noticed", c.name, c.value)
@@ -44,6 +45,7 @@ func TestInText(t *testing.T) {
 	}
 	for raw, want := range map[string]bool{
 		"https://h/mcp?api_key=kq8Zt3Xw": true, "https://h/mcp?a=b&access_token=kq8Zt3Xw": true, "https://h/mcp?u=postgres%3A%2F%2Fa%3Akq8Zt3%40db": true,
+		"https://h/mcp?a=b;token=kq8Zt3Xw": true, "https://h/mcp?a=%zz&token=kq8Zt3Xw": true, "https://h/mcp?token=kq8Zt3Xw%zz": true, "https://h/mcp?tok%65n=kq8Zt3Xw": true,
 		"https://h/mcp": false, "https://h/mcp?api_key=": false, "https://h/mcp?api_key=${KEY}": false, "https://h/mcp?api_key=YOUR_KEY": false, "https://h/mcp?page=12345678901&x=%zz": false,
 	} {
 		if got := InURL(raw) != ""; got != want {

@@ -173,7 +173,7 @@ type Info struct {
 	Severity Severity
 	Boundary Boundary
 	Layer    Layer
-	Section  string // of the specification
+	Section  string // of the specification; empty where only the host asks
 	Meaning  string // what is the case
 	Advice   string // what to do about it
 }
@@ -406,32 +406,32 @@ var table = []Info{
 		"allowed-tools is a list; its items are joined",
 		"Write the tools in one line, separated by spaces; strict mode skips the skill."},
 	// skills and the policy of a host
-	{SkillShadowed, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+	{SkillShadowed, SeverityWarning, BoundarySkill, LayerPolicy, "",
 		"a skill of the same name comes first; this one is not offered",
 		"Rename one of the two, or leave one out."},
 	{SkillToolsRefused, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
 		"the skill asks for tools, and the host allows none of them",
 		"Allow some of its tools, or leave the skill out."},
 	// what a skill holds, from an audit that the host asks for
-	{SkillOverBudget, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+	{SkillOverBudget, SeverityInfo, BoundaryField, LayerPolicy, "",
 		"a text file is larger than the budget",
 		"Split the file, so that only what is needed is read."},
-	{SkillSecret, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+	{SkillSecret, SeverityWarning, BoundaryField, LayerPolicy, "",
 		"a file holds what looks like a credential",
 		"Remove it from the file and its history, and revoke it."},
-	{SkillHiddenText, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+	{SkillHiddenText, SeverityWarning, BoundaryField, LayerPolicy, "",
 		"a file, its name or a value holds characters that do not show",
 		"Remove what is not meant to be read."},
-	{SkillInjectionMarker, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+	{SkillInjectionMarker, SeverityWarning, BoundaryField, LayerPolicy, "",
 		"a file, its name or a value holds a marker of chat templates or prompts",
 		"Read what follows; take the marker out where it is not needed."},
-	{SkillProgram, SeverityWarning, BoundaryField, LayerPolicy, "AS",
+	{SkillProgram, SeverityWarning, BoundaryField, LayerPolicy, "",
 		"a file is a native program or WebAssembly",
 		"Ship the source, or say where the program comes from."},
-	{SkillScript, SeverityInfo, BoundaryField, LayerPolicy, "AS",
+	{SkillScript, SeverityInfo, BoundaryField, LayerPolicy, "",
 		"a file is a script or has an executable bit",
 		"Read it before anything runs it."},
-	{SkillAuditCut, SeverityWarning, BoundarySkill, LayerPolicy, "AS",
+	{SkillAuditCut, SeverityWarning, BoundarySkill, LayerPolicy, "",
 		"not everything was looked at",
 		"Raise the bounds of the audit, or look at the rest."},
 	// mcp.json as a whole

@@ -83,7 +83,7 @@ type Finding struct {
 	Boundary Boundary
 	Subject  string // the skill's directory name or the server's name, raw; empty where neither applies
 	Layer    Layer
-	Section  string // of the specification, such as "AP §5.2", or "AS" for Agent Skills
+	Section  string // of the specification, such as "AP §5.2", or "AS" for Agent Skills; empty where only the host asks
 	File     string // slash-separated, relative to the plugin root, raw
 	Pointer  string // JSON Pointer (RFC 6901) of the value; empty where there is none
 	Line     int    // 1-based; 0 when the finding is about the file as a whole
@@ -123,7 +123,11 @@ func (f Finding) String() string {
 		}
 		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s: %s [%s, %s]", f.Severity, f.Message, f.Code, f.Section)
+	fmt.Fprintf(&b, "%s: %s [%s", f.Severity, f.Message, f.Code)
+	if f.Section != "" {
+		b.WriteString(", " + f.Section)
+	}
+	b.WriteByte(']')
 	return b.String()
 }
 
