@@ -56,7 +56,8 @@ type Event struct {
 	Time time.Time
 	Run  Run
 	// Tool and the fields below are those of a call. Tool is the name the agent
-	// used, or the method for prompts, resources and completion.
+	// used, or the method for prompts, resources and completion, its first 128
+	// bytes.
 	Tool string
 	// Plugin is the name of the plugin whose tool it is, for tools of a catalog.
 	Plugin   string
@@ -140,7 +141,7 @@ func (e *endpoint) logCall(ev Event, detail string) {
 			attrs = append(attrs, slog.String("plugin", printable.Escape(ev.Plugin)))
 		}
 		attrs = append(attrs,
-			slog.String("tool", printable.Escape(cut(ev.Tool, 128))),
+			slog.String("tool", printable.Escape(ev.Tool)),
 			slog.Duration("duration", ev.Duration),
 			slog.String("outcome", string(ev.Outcome)),
 		)

@@ -159,7 +159,7 @@ func notOffered(name string) error {
 	return &jsonrpc.Error{
 		Code: jsonrpc.CodeInvalidParams,
 		Message: fmt.Sprintf("unknown tool %s: it is not offered to this run, or not any more; list the tools again",
-			printable.Quote(cut(name, 128))),
+			printable.Quote(cut(name, maxToolName))),
 	}
 }
 

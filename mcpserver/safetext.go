@@ -6,12 +6,24 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/plugberth/plugberth/internal/printable"
 )
 
-// maxDetail bounds the text of an error in the log.
-const maxDetail = 1024
+const (
+	maxDetail   = 1024 // bytes of the text of an error in the log
+	maxToolName = 128  // bytes of a name that an agent chose, in logs and events
+)
+
+// bounded cuts a text for an agent at a limit in bytes, and makes UTF-8 of it.
+func bounded(text string, limit int) string {
+	const more = " […]"
+	if len(text) > limit {
+		text = cut(text, max(limit-len(more), 0)) + more
+	}
+	return strings.ToValidUTF8(text, "")
+}
 
 // errorText is the text of a handler's error for the log, with the arguments of
 // the call taken out of it: an error often quotes what it is about.

@@ -59,10 +59,14 @@ type Call struct {
 }
 
 // Progress tells a client that asked for it how far the call is. total is 0
-// where it is not known. It does nothing for a client that did not ask.
+// where it is not known. It does nothing for a client that did not ask, and once
+// the call has ended it returns the error of the call's context.
 func (c Call) Progress(ctx context.Context, done, total float64, message string) error {
 	if c.state == nil || c.state.req == nil {
 		return nil
+	}
+	if err := c.state.Err(); err != nil {
+		return err
 	}
 	token := c.state.req.Params.GetProgressToken()
 	if token == nil {
@@ -89,7 +93,8 @@ type Result struct {
 }
 
 // Tool is a tool that was checked. It is immutable, safe for concurrent use,
-// and made once for any number of grants.
+// and made once for any number of grants. The zero Tool is none: [Registry.Mint]
+// refuses it.
 type Tool struct {
 	wire    *mcp.Tool
 	input   *toolschema.Schema
@@ -99,8 +104,13 @@ type Tool struct {
 	handler Handler
 }
 
-// Name returns the tool's name.
-func (t *Tool) Name() string { return t.wire.Name }
+// Name returns the tool's name, "" where it was not made by [NewTool].
+func (t *Tool) Name() string {
+	if t == nil || t.wire == nil {
+		return ""
+	}
+	return t.wire.Name
+}
 
 // NewTool checks a definition and compiles its schemas. The error matches
 // [ErrTool].
