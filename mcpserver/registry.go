@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/internal/safelog"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
 
@@ -56,7 +57,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		opts: o,
-		log:  o.Logger,
+		log:  safelog.New(o.Logger),
 
 		started: time.Now(),
 		impl: &mcp.Implementation{
@@ -72,11 +73,6 @@ func New(o Options) (*Registry, error) {
 		sets:    make(map[setIndex][]*toolSet),
 	}
 	r.catalog.init(o.Catalog)
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	} else {
-		r.log = slog.New(guarded{r.log.Handler()})
-	}
 	for _, h := range o.Hosts {
 		host, err := canonicalHost(h)
 		if err != nil {

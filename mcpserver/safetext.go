@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -50,37 +48,3 @@ func panicText(v any) (text string) {
 
 // stack is the stack of a panic. It holds names and addresses, no values.
 func stack() string { return cut(string(debug.Stack()), 8<<10) }
-
-// guarded is the host's log handler, which cannot end the process: a panic in
-// it loses the record, or the records that would have had the attributes.
-type guarded struct{ slog.Handler }
-
-// Enabled implements [slog.Handler].
-func (g guarded) Enabled(ctx context.Context, level slog.Level) bool {
-	defer func() { recover() }()
-	return g.Handler.Enabled(ctx, level)
-}
-
-// Handle implements [slog.Handler].
-func (g guarded) Handle(ctx context.Context, r slog.Record) error {
-	defer func() { recover() }()
-	return g.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements [slog.Handler].
-func (g guarded) WithAttrs(attrs []slog.Attr) (h slog.Handler) {
-	defer silentOnPanic(&h)
-	return guarded{g.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements [slog.Handler].
-func (g guarded) WithGroup(name string) (h slog.Handler) {
-	defer silentOnPanic(&h)
-	return guarded{g.Handler.WithGroup(name)}
-}
-
-func silentOnPanic(h *slog.Handler) {
-	if recover() != nil {
-		*h = slog.DiscardHandler
-	}
-}

@@ -149,8 +149,10 @@ func (s *Schema) Compile() error {
 }
 
 // Validate judges a value, which is decoded JSON: nil, bool, float64, string,
-// []any and map[string]any. It fails with an [*InvalidError] that says what is
-// wrong, with [ErrTooComplex], or with [ErrNoValidator].
+// []any and map[string]any. It has to be an object, also where the schema's draft
+// ignores the type of the root because a reference stands beside it. It fails with
+// an [*InvalidError] that says what is wrong, with [ErrTooComplex], or with
+// [ErrNoValidator].
 func (s *Schema) Validate(v any) (err error) {
 	compiled, err := s.compile()
 	if err != nil {
@@ -167,6 +169,9 @@ func (s *Schema) Validate(v any) (err error) {
 	}()
 	if err := compiled.Validate(v); err != nil {
 		return invalid(err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return &InvalidError{Problems: []Problem{{Message: "has to be an object"}}}
 	}
 	return nil
 }

@@ -211,12 +211,13 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 		fail := func(reason any) error {
 			return fmt.Errorf("%w: %w", ErrSnapshot, &DeclarationError{e.Plugin, e.Tool.Name, fmt.Errorf("%w: %v", ErrDeclaration, reason)})
 		}
-		check, checkPlugin, most := e.check, plugin.CheckName, MaxTools
+		check, checkPlugin, most := Tool.check, plugin.CheckName, MaxTools
 		if e.Source != "" {
-			check, checkPlugin, most = e.checkBridged, checkBridgedPlugin, MaxBridged
+			check, checkPlugin, most = Tool.checkBridged, checkBridgedPlugin, MaxBridged
 		}
+		e.InputSchema, e.OutputSchema = unescaped(e.InputSchema), unescaped(e.OutputSchema)
 		var err error
-		if e.in, e.out, err = check(); err != nil {
+		if e.in, e.out, err = check(e.Tool); err != nil {
 			return fail(err)
 		}
 		if err := checkPlugin(e.Plugin); err != nil {

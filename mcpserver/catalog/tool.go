@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,10 +174,15 @@ func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
 	return in, out, nil
 }
 
+// compile bounds a schema in the form that is kept, too, in which numbers are
+// written out.
 func compile(text json.RawMessage) (*toolschema.Schema, error) {
 	s, err := toolschema.Parse(text, toolschema.Limits{Bytes: MaxSchema})
 	if err != nil {
 		return nil, err
+	}
+	if len(schemaText(s)) > MaxSchema {
+		return nil, fmt.Errorf("%w: it has more than %d bytes once its numbers are written out", toolschema.ErrTooLarge, MaxSchema)
 	}
 	return s, s.Compile()
 }
@@ -210,12 +216,30 @@ func (t Tool) normal(in, out *toolschema.Schema) Tool {
 }
 
 // schemaText cannot fail: the schema was read from JSON.
-func schemaText(s *toolschema.Schema) json.RawMessage {
-	text, err := json.Marshal(s.Doc())
-	if err != nil {
+func schemaText(s *toolschema.Schema) json.RawMessage { return plainJSON(s.Doc()) }
+
+// plainJSON is v as JSON without the escapes of HTML.
+func plainJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return nil
 	}
-	return text
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// unescaped is the text of a schema that was kept and came by way of
+// encoding/json, which writes three characters as six each.
+func unescaped(text json.RawMessage) json.RawMessage {
+	if len(text) <= MaxSchema || len(text) > 6*MaxSchema {
+		return text
+	}
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return text
+	}
+	return plainJSON(v)
 }
 
 func (t Tool) equal(o Tool) bool {
