@@ -78,6 +78,25 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 	return res, err
 }
 
+// sending is the middleware around what the host added for messages to the
+// client. The SDK sends some of these from goroutines of its own, where a panic
+// would end the process.
+func (e *endpoint) sending(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				e.log.Error("sending a message panicked", "method", method, "panic", panicText(v), "stack", stack())
+				res, err = nil, internalError()
+			}
+		}()
+		res, err = next(ctx, method, req)
+		if res == nil && err == nil && !strings.HasPrefix(method, "notifications/") {
+			return nil, internalError() // the SDK takes it for what it asked for
+		}
+		return res, err
+	}
+}
+
 // sendable returns an error as the SDK can send it and within the limit of
 // results. One with data that is no JSON would never be answered.
 func (e *endpoint) sendable(err error) error {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/internal/safelog"
 )
 
 // grant is a live grant. What an unused one costs is here; the rest is in its
@@ -137,6 +138,9 @@ func (g *grant) build() *endpoint {
 	if opts.Capabilities == nil {
 		opts.Capabilities = &mcp.ServerCapabilities{}
 	}
+	if opts.Logger != nil {
+		opts.Logger = safelog.New(opts.Logger)
+	}
 	caps := *opts.Capabilities
 	caps.Tools = &mcp.ToolCapabilities{ListChanged: true}
 	opts.Capabilities = &caps
@@ -152,8 +156,9 @@ func (g *grant) build() *endpoint {
 	if g.configure != nil {
 		g.configure(e.server)
 	}
-	// Added last, so that it is outside of what the host adds.
+	// Added last, so that they are outside of what the host adds.
 	e.server.AddReceivingMiddleware(e.dispatch)
+	e.server.AddSendingMiddleware(e.sending)
 
 	getServer := func(*http.Request) *mcp.Server { return e.server }
 	e.stateful = withInfo(stripped{mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -362,5 +363,65 @@ func TestMiddlewareError(t *testing.T) {
 	}
 	if !strings.Contains(h.logged.String(), "db-7") {
 		t.Error("it is not logged")
+	}
+}
+
+// TestSDKPlugInsPanic: what a host gives the SDK's server and the SDK calls on
+// goroutines of its own, middleware for what is sent and a logger, cannot end the
+// process. [Q1]
+func TestSDKPlugInsPanic(t *testing.T) {
+	p := plug(t, mcpserver.Options{}, declared("do", "Does it."))
+	changed := make(chan struct{}, 10)
+	for name, g := range map[string]mcpserver.Grant{
+		"sending middleware": {Configure: func(s *mcp.Server) {
+			s.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+				return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+					changed <- struct{}{}
+					panic("db-7")
+				}
+			})
+		}},
+		"logger": {ServerOptions: func(o *mcp.ServerOptions) {
+			o.Logger = slog.New(badHandler("Handle"))
+			o.InitializedHandler = func(context.Context, *mcp.InitializedRequest) { panic("db-7") }
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g.Identity = onChat
+			_, _, cs := p.link(t, g, stateful, &mcp.ClientOptions{
+				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+			})
+			declare(t, p.catalog, "q", declared("a", "For "+name))
+			<-changed
+			if res := call(t, cs, "plugin_p_do", args{}); text(res) != "done" {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+// TestSessionsOfNothing: requests without a session that open none leave none
+// behind, whatever they are. [T6]
+func TestSessionsOfNothing(t *testing.T) {
+	p := plug(t, mcpserver.Options{}, declared("do", "Does it."))
+	m := p.mint(t, mcpserver.Grant{Identity: onChat, Channel: channel.Of(&run{})})
+	who := raw{url: p.url, token: m.Token.Reveal()}
+	for range 20 {
+		for _, message := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{}`, `[`, ``,
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":null}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		} {
+			if got := who.do(t, "POST", message); got.status >= 500 {
+				t.Errorf("%s: %+v", message, got)
+			}
+		}
+	}
+	info, _ := p.Grant(m.ID)
+	if info.Sessions > 16 || info.Requests > 0 || info.Calls > 0 {
+		t.Errorf("%+v", info)
+	}
+	if !p.Revoke(m.ID) {
+		t.Error("not live")
 	}
 }
