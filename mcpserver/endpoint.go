@@ -29,8 +29,9 @@ type grant struct {
 	serverOptions func(*mcp.ServerOptions)
 	configure     func(*mcp.Server)
 	minted        time.Time
-	expires       time.Time     // by the wall clock alone
-	lasts         time.Duration // until when it lives after the registry's start, by the monotonic clock
+	born          time.Duration // when it was minted, after the registry's start, by the monotonic clock
+	expires       time.Time     // by the wall clock alone; guarded by the registry's mu
+	lasts         time.Duration // until when it lives after the registry's start; guarded by the registry's mu
 	used          atomic.Int64  // when a request last came in, in nanoseconds; 0 for never
 	base          *toolSet      // what the grant was minted with
 
@@ -179,8 +180,11 @@ func (g *grant) info() GrantInfo {
 	run := g.run()
 	info := GrantInfo{
 		ID: run.GrantID, Identity: run.Identity, Labels: run.Labels(),
-		MintedAt: g.minted, ExpiresAt: g.expires,
+		MintedAt: g.minted,
 	}
+	g.reg.mu.RLock()
+	info.ExpiresAt = g.expires
+	g.reg.mu.RUnlock()
 	if used := g.used.Load(); used != 0 {
 		info.LastActivity = time.Unix(0, used)
 	}

@@ -71,6 +71,7 @@ func (f *following) take(s *catalog.Snapshot) (v *view, taken bool) {
 // the registry has ([catalog.Snapshot.Newer]) is ignored. It implements
 // [catalog.Target] and fails with [ErrClosed] only.
 func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
+	r.ready()
 	r.mu.RLock()
 	closed := r.closed
 	r.mu.RUnlock()
@@ -93,6 +94,7 @@ func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 // Snapshot returns the snapshot of the catalog by which the registry judges calls
 // and lists tools now, nil if it never had one.
 func (r *Registry) Snapshot() *catalog.Snapshot {
+	r.ready()
 	if v := r.catalog.current(); v != nil {
 		return v.snapshot
 	}
@@ -191,11 +193,9 @@ func (r *Registry) SetSurface(grantID, surface string) error {
 	if surface != "" && catalog.CheckSurface(surface) != nil {
 		return fmt.Errorf("%w: the surface is not the name of one", ErrGrant)
 	}
-	r.mu.RLock()
-	g := r.byID[grantID]
-	r.mu.RUnlock()
+	g := r.live(grantID)
 	if g == nil {
-		return fmt.Errorf("%w: no live grant has that id", ErrGrant)
+		return errNoGrant
 	}
 	g.moving.Lock()
 	defer g.moving.Unlock()

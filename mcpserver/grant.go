@@ -10,7 +10,8 @@ import (
 	"github.com/plugberth/plugberth/channel"
 )
 
-// DefaultTTL is how long a grant lives whose [Grant.TTL] is zero.
+// DefaultTTL is how long a grant lives whose [Grant.TTL] is zero, as far as
+// [Limits.Lifetime] allows.
 const DefaultTTL = time.Hour
 
 // Identity is what a grant is bound to. It comes from the host alone: nothing
@@ -41,7 +42,8 @@ type Grant struct {
 	Omit []string
 	// Tools are the host's own, beside those of the channel.
 	Tools []*Tool
-	// TTL is how long the token is valid, [DefaultTTL] where it is zero.
+	// TTL is how long the token is valid, [DefaultTTL] where it is zero, and at
+	// most [Limits.Lifetime]. [Registry.Extend] makes it longer.
 	TTL time.Duration
 	// Labels stand in the log beside the identity.
 	Labels map[string]string

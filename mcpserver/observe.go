@@ -21,9 +21,10 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventCall    EventKind = "call"    // a call was answered
-	EventRevoked EventKind = "revoked" // a grant was revoked, one event for each
-	EventExpired EventKind = "expired" // a grant expired
+	EventCall     EventKind = "call"     // a call was answered
+	EventRevoked  EventKind = "revoked"  // a grant was revoked, one event for each
+	EventExpired  EventKind = "expired"  // a grant expired
+	EventExtended EventKind = "extended" // a grant lasts longer: ExpiresAt
 )
 
 // Outcome says how a call ended.
@@ -55,6 +56,8 @@ type Event struct {
 	Kind EventKind
 	Time time.Time
 	Run  Run
+	// ExpiresAt is when a grant ends that was extended.
+	ExpiresAt time.Time
 	// Tool and the fields below are those of a call. Tool is the name the agent
 	// used, or the method for prompts, resources and completion, its first 128
 	// bytes.
