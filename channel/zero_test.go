@@ -28,7 +28,9 @@ func TestZeroValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := new(channel.Live)
 			first(l)
+			answered := make(chan struct{})
 			go func() {
+				defer close(answered)
 				q, err := l.Next(ctx)
 				if name == "Close" {
 					if !errors.Is(err, channel.ErrClosed) {
@@ -44,6 +46,7 @@ func TestZeroValues(t *testing.T) {
 			} else if err != nil || a.Text != "yes" {
 				t.Errorf("%+v, %v", a, err)
 			}
+			<-answered
 		})
 	}
 	for name, b := range map[string]*channel.Buffered{"zero": {}, "nil": nil} {
