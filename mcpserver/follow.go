@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,8 @@ func (f *following) take(s *catalog.Snapshot) (v *view, taken bool) {
 // Push takes a snapshot of a catalog that lives elsewhere: new grants start with
 // it, and the agents of live ones see it at once. One that is not newer than what
 // the registry has ([catalog.Snapshot.Newer]) is ignored. It implements
-// [catalog.Target] and fails with [ErrClosed] only.
+// [catalog.Target]. It fails with [ErrClosed], and for a snapshot that is not of
+// [Options].Catalog where the registry has one.
 func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 	r.ready()
 	r.mu.RLock()
@@ -81,6 +83,9 @@ func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 	if s == nil {
 		return nil
 	}
+	if own := r.catalog.source; own != nil && own.Snapshot().Generation() != s.Generation() {
+		return errForeign
+	}
 	r.follow()
 	if _, taken := r.catalog.take(s); taken {
 		select {
@@ -90,6 +95,8 @@ func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 	}
 	return nil
 }
+
+var errForeign = errors.New("mcpserver: the registry follows a catalog of its own, and the snapshot is another's")
 
 // Snapshot returns the snapshot of the catalog by which the registry judges calls
 // and lists tools now, nil if it never had one.

@@ -425,3 +425,23 @@ func TestSessionsOfNothing(t *testing.T) {
 		t.Error("not live")
 	}
 }
+
+// TestPushBesideCatalog: a registry that follows a catalog in its process takes no
+// snapshot of another one, which would hide what its own declares from then on.
+// [K4]
+func TestPushBesideCatalog(t *testing.T) {
+	p := plug(t, mcpserver.Options{}, declared("do", "Does it."))
+	_, _, cs := p.link(t, mcpserver.Grant{Identity: onChat}, stateful, nil)
+	later := newCatalog(t)
+	declare(t, later, "evil", declared("do", "Does it."))
+	if err := p.Push(t.Context(), later.Snapshot()); err == nil {
+		t.Error("it was taken")
+	}
+	if err := p.Push(t.Context(), p.catalog.Snapshot()); err != nil {
+		t.Errorf("the catalog's own: %v", err)
+	}
+	declare(t, p.catalog, "q", declared("do", "Does it."))
+	if l := list(t, cs); len(l.Tools) != 2 || l.Tools[0].Name != "plugin_p_do" || l.Tools[1].Name != "plugin_q_do" {
+		t.Errorf("%s", shown(l.Tools))
+	}
+}
