@@ -24,7 +24,7 @@ import (
 // protocol.
 func oddMessages() []string {
 	huge := strings.Repeat("9", 5000)
-	long := strings.Repeat("x", 200_000)
+	long := strings.Repeat("x", 50_000)
 	var out []string
 	for _, id := range []string{`null`, `1.5`, `-1`, `{}`, `[]`, `true`, `""`, `"` + long + `"`, huge, `1e400`, `"\ud800"`, "\"\xff\""} {
 		out = append(out, `{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"record_progress","arguments":{"text":"x"}%s}}`)
@@ -52,7 +52,7 @@ func oddMessages() []string {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1e30}}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1e999}}`,
-		`nul`, `"x"`, `1`, `{`, "\x00", strings.Repeat("[", 100_000), `{"jsonrpc":"2.0"`,
+		`nul`, `"x"`, `1`, `{`, "\x00", strings.Repeat("[", 20_000), `{"jsonrpc":"2.0"`,
 	)
 	return out
 }
@@ -76,7 +76,7 @@ func TestOddMessages(t *testing.T) {
 	}
 	token := p.mint(t, grant).Token.Reveal()
 	const meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"f","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
-	for _, era := range []string{"", "2024-11-05", "2025-03-26", stateful, stateless} {
+	for _, era := range []string{"2025-03-26", stateful, stateless} {
 		t.Run("era "+era, func(t *testing.T) {
 			who := raw{url: p.url, token: token, version: era}
 			if era != stateless {
@@ -96,11 +96,7 @@ func TestOddMessages(t *testing.T) {
 						}
 						m = strings.Replace(m, "%s", fill, 1)
 					}
-					patience := 10 * time.Second
-					if strings.Contains(m, "listen") { // which lasts as long as its client
-						patience = 200 * time.Millisecond
-					}
-					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 					defer cancel()
 					resp, err := who.open(ctx, "POST", m)
 					if err != nil && strings.Contains(err.Error(), "invalid header field value") {
@@ -112,7 +108,7 @@ func TestOddMessages(t *testing.T) {
 					}
 					defer resp.Body.Close()
 					body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
-					if err != nil && !strings.Contains(m, "listen") {
+					if err != nil {
 						t.Errorf("%d: %.120q: %v, after %d %.200q", i, m, err, resp.StatusCode, body)
 					}
 					if resp.StatusCode >= 500 {
@@ -443,5 +439,27 @@ func TestPushBesideCatalog(t *testing.T) {
 	declare(t, p.catalog, "q", declared("do", "Does it."))
 	if l := list(t, cs); len(l.Tools) != 2 || l.Tools[0].Name != "plugin_p_do" || l.Tools[1].Name != "plugin_q_do" {
 		t.Errorf("%s", shown(l.Tools))
+	}
+}
+
+// TestMovedWhileJudged: a run and a tool that both move to another surface while the
+// host judges the call do not carry it along: it was judged for the surface before.
+// [K5] [K4]
+func TestMovedWhileJudged(t *testing.T) {
+	var judge authorizer
+	p := plug(t, mcpserver.Options{Authorizer: authorizer(func(ctx context.Context, a mcpserver.Authorization) error { return judge(ctx, a) })}, declared("do", "Does it."))
+	m, _, cs := p.link(t, mcpserver.Grant{Identity: onChat}, stateful, nil)
+	judge = func(context.Context, mcpserver.Authorization) error {
+		moved := declared("do", "Does it.")
+		moved.Surfaces = []string{"batch"}
+		declare(t, p.catalog, "p", moved)
+		return p.SetSurface(m.ID, "batch")
+	}
+	if res, err := tryCall(cs, "plugin_p_do", args{}); err == nil && !res.IsError || p.plugin.asked.Load() > 0 {
+		t.Errorf("%+v, asked %d times", res, p.plugin.asked.Load())
+	}
+	judge = func(context.Context, mcpserver.Authorization) error { return nil }
+	if res := call(t, cs, "plugin_p_do", args{}); text(res) != "done" {
+		t.Errorf("%+v", res)
 	}
 }
