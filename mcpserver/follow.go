@@ -72,7 +72,7 @@ func (f *following) take(s *catalog.Snapshot) (v *view, taken bool) {
 // the registry has ([catalog.Snapshot.Newer]) is ignored. It implements
 // [catalog.Target]. It fails with [ErrClosed], and for a snapshot that is not of
 // [Options].Catalog where the registry has one.
-func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
+func (r *Registry) Push(ctx context.Context, s *catalog.Snapshot) error {
 	r.ready()
 	r.mu.RLock()
 	closed := r.closed

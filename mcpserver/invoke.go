@@ -17,8 +17,8 @@ import (
 // again for the same. The context ends when the agent cancels, the deadline
 // passes ([Limits].Invoke), the grant ends, or the tool is withdrawn; it has the
 // run ([RunFromContext]). What [Handler] says of results, errors and panics holds
-// here: the agent hears of an error only that there was one, unless it is one for
-// agents of the channel package.
+// here: the agent hears of an error only that there was one, unless it is a
+// [channel.AgentError].
 type Invoker interface {
 	Invoke(ctx context.Context, inv Invocation) (Result, error)
 }

@@ -119,7 +119,8 @@ func (l *Limits) fill() error {
 var (
 	// ErrClosed: the registry is shut down or about to be.
 	ErrClosed = errors.New("mcpserver: the registry is shut down")
-	// ErrGrant: a grant that cannot be minted as it stands.
+	// ErrGrant: a grant that cannot be minted, extended or moved as asked, or that
+	// is not live.
 	ErrGrant = errors.New("mcpserver: invalid grant")
 	// ErrTool: a tool that cannot be offered as it stands.
 	ErrTool = errors.New("mcpserver: invalid tool")

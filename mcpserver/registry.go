@@ -132,7 +132,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 	case spec.Identity.Surface != "" && catalog.CheckSurface(spec.Identity.Surface) != nil:
 		return Minted{}, fmt.Errorf("%w: Identity.Surface is not the name of a surface", ErrGrant)
 	case spec.TTL == 0:
-		spec.TTL = min(DefaultTTL, r.opts.Limits.Lifetime)
+		spec.TTL = min(defaultTTL, r.opts.Limits.Lifetime)
 	}
 	offered, err := offeredTools(spec.Channel, spec.Omit)
 	if err != nil {

@@ -41,8 +41,8 @@ type ToolDef struct {
 // An error tells the agent only that the tool failed; the first KiB of it is
 // logged, without what can be recognized in it of the arguments: keep what the
 // agent said out of errors all the same. To tell the agent something, return a
-// [Result] with IsError, or an error for agents of the channel package. A panic
-// counts as an error.
+// [Result] with IsError, or a [channel.AgentError], whose text has the bound of
+// results. A panic counts as an error.
 type Handler func(ctx context.Context, call Call) (Result, error)
 
 // Call is one call of a tool.

@@ -185,8 +185,8 @@ func (c *Catalog) judge(name string, tools []Tool) ([]Entry, error) {
 	if err := plugin.CheckName(name); err != nil {
 		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: %w", ErrDeclaration, err)}
 	}
-	if len(tools) > MaxTools {
-		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: it has more than %d tools", ErrDeclaration, MaxTools)}
+	if len(tools) > maxTools {
+		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: it has more than %d tools", ErrDeclaration, maxTools)}
 	}
 	entries := make([]Entry, 0, len(tools))
 	for _, t := range tools {

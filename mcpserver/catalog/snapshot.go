@@ -36,9 +36,6 @@ func (g Generation) Compare(o Generation) int {
 	return cmp.Or(cmp.Compare(g.start, o.start), cmp.Compare(g.random, o.random))
 }
 
-// IsZero reports whether g is the zero value.
-func (g Generation) IsZero() bool { return g == Generation{} }
-
 // String returns the generation as 32 hexadecimal digits, which sort as
 // Compare does.
 func (g Generation) String() string {
@@ -202,7 +199,7 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if in.Generation.IsZero() != (in.Revision == 0) || in.Revision == 0 && len(in.Tools) > 0 {
+	if (in.Generation == Generation{}) != (in.Revision == 0) || in.Revision == 0 && len(in.Tools) > 0 {
 		return fmt.Errorf("%w: it has tools but no generation and revision", ErrSnapshot)
 	}
 	count := map[string]int{}
@@ -211,7 +208,7 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 		fail := func(reason any) error {
 			return fmt.Errorf("%w: %w", ErrSnapshot, &DeclarationError{e.Plugin, e.Tool.Name, fmt.Errorf("%w: %v", ErrDeclaration, reason)})
 		}
-		check, checkPlugin, most := Tool.check, plugin.CheckName, MaxTools
+		check, checkPlugin, most := Tool.check, plugin.CheckName, maxTools
 		if e.Source != "" {
 			check, checkPlugin, most = Tool.checkBridged, checkBridgedPlugin, MaxBridged
 		}

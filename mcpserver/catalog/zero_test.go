@@ -29,7 +29,7 @@ func TestZeroCatalog(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := c.Snapshot()
-			if _, ok := s.Lookup("plugin_p_a"); !ok || s.Generation().IsZero() || s.Revision() != 2 || !s.Newer(new(catalog.Snapshot)) {
+			if _, ok := s.Lookup("plugin_p_a"); !ok || s.Generation() == (catalog.Generation{}) || s.Revision() != 2 || !s.Newer(new(catalog.Snapshot)) {
 				t.Errorf("%v %d %v", s.Generation(), s.Revision(), s.Entries())
 			}
 		})
