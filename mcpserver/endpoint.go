@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -179,7 +180,7 @@ func (g *grant) build() *endpoint {
 func (g *grant) info() GrantInfo {
 	run := g.run()
 	info := GrantInfo{
-		ID: run.GrantID, Identity: run.Identity, Labels: run.Labels(),
+		ID: run.GrantID, Identity: run.Identity, Labels: maps.Clone(run.labels),
 		MintedAt: g.minted,
 	}
 	g.reg.mu.RLock()

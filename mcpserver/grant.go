@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,9 +72,6 @@ type Run struct {
 
 // Label returns the label of that name, or "".
 func (r Run) Label(name string) string { return r.labels[name] }
-
-// Labels returns a copy of the grant's labels.
-func (r Run) Labels() map[string]string { return maps.Clone(r.labels) }
 
 type runKey struct{}
 
