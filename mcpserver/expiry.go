@@ -133,7 +133,5 @@ func (r *Registry) expire(g *grant) {
 		r.armLocked()
 	}
 	r.mu.Unlock()
-	for _, g := range due {
-		g.end(endExpired)
-	}
+	endAll(due, endExpired)
 }

@@ -463,3 +463,57 @@ func TestMovedWhileJudged(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// TestObserverHangs: an observer that hangs on the end of one grant keeps no other
+// one alive: their calls are canceled and their clients told. [T5] [T6]
+func TestObserverHangs(t *testing.T) {
+	for _, name := range []string{"revoked", "expired"} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			hung := make(chan struct{}, 10)
+			h := serve(t, mcpserver.Options{Observer: observing(func(ev mcpserver.Event) {
+				if ev.Kind != mcpserver.EventCall {
+					hung <- struct{}{}
+					<-release
+				}
+			})})
+			t.Cleanup(func() { close(release) }) // before the registry is shut down
+			asked := make(chan struct{}, 10)
+			g := mcpserver.Grant{Identity: mcpserver.Identity{Task: "t"}, Channel: channel.Of(&run{answer: func(ctx context.Context, _ channel.Question) (channel.Answer, error) {
+				asked <- struct{}{}
+				<-ctx.Done()
+				return channel.Answer{}, ctx.Err()
+			}})}
+			told := make(chan string, 10)
+			var ids []string
+			for range 3 {
+				m := h.mint(t, g)
+				ids = append(ids, m.ID)
+				cs := h.connect(t, m.Token.Reveal(), stateful, nil)
+				go func() {
+					res, err := tryCall(cs, "ask_user", args{"question": "Go on?"})
+					if err != nil {
+						told <- err.Error()
+						return
+					}
+					told <- text(res)
+				}()
+				<-asked
+			}
+			if name == "expired" { // due at once, as after a machine slept
+				for _, id := range ids {
+					h.Sleep(id)
+				}
+				h.mint(t, mcpserver.Grant{TTL: time.Nanosecond})
+			} else {
+				go h.RevokeTask("t")
+			}
+			<-hung
+			for range ids {
+				if said := <-told; !strings.Contains(said, "Stop working") {
+					t.Errorf("the agent is told %q", said)
+				}
+			}
+		})
+	}
+}

@@ -276,7 +276,7 @@ func (r *Registry) Revoke(id string) bool {
 	if g == nil {
 		return false
 	}
-	g.end(endRevoked)
+	endAll([]*grant{g}, endRevoked)
 	return true
 }
 
@@ -291,9 +291,7 @@ func (r *Registry) RevokeTask(task string) int {
 		grants = append(grants, g)
 	}
 	r.mu.Unlock()
-	for _, g := range grants {
-		g.end(endRevoked)
-	}
+	endAll(grants, endRevoked)
 	return len(grants)
 }
 
@@ -351,9 +349,7 @@ func (r *Registry) Shutdown(ctx context.Context) error {
 		r.timer.Stop()
 	}
 	r.mu.Unlock()
-	for _, g := range grants {
-		g.end(endShutdown)
-	}
+	endAll(grants, endShutdown)
 	r.catalog.end()
 	ended := make(chan struct{})
 	go func() {

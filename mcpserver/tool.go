@@ -51,7 +51,8 @@ type Call struct {
 	Tool string
 	// Arguments is a JSON object that fits the input schema. No member of it
 	// stands twice, and none has the name of a declared one in other letter
-	// case, so that encoding/json reads what the schema has judged.
+	// case, so that encoding/json reads what the schema has judged. Numbers were
+	// judged as float64 has them.
 	Arguments json.RawMessage
 
 	value map[string]any // the same, decoded
