@@ -80,6 +80,22 @@ func TestArgumentsAreObjects(t *testing.T) {
 	}
 }
 
+// TestNullSnapshot: JSON's null is no snapshot and changes none. [K3]
+func TestNullSnapshot(t *testing.T) {
+	var c catalog.Catalog
+	text, err := json.Marshal(c.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s catalog.Snapshot
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.UnmarshalJSON([]byte("null")); err != nil || s.Revision() != 1 {
+		t.Errorf("%v, revision %d", err, s.Revision())
+	}
+}
+
 // brittleHandler is a log handler that panics.
 type brittleHandler struct{}
 

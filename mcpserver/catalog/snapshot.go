@@ -195,6 +195,9 @@ var ErrSnapshot = errors.New("catalog: not a snapshot")
 // It fails with [ErrSnapshot] and leaves s as it is. It must not be called on a
 // snapshot that is in use.
 func (s *Snapshot) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil // which encoding/json takes for nothing
+	}
 	var in snapshotJSON
 	if err := json.Unmarshal(text, &in); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
