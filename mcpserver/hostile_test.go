@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -515,5 +516,129 @@ func TestObserverHangs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOddResults: what a handler gives that JSON has no form for does not reach the
+// wire, and does not keep the answer from the agent. [T4] [K5] [Q1]
+func TestOddResults(t *testing.T) {
+	odd := map[string]func(progress func(done, total float64, message string) error) (mcpserver.Result, error){
+		"text that is no UTF-8": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Text: "a\xffb\x00\u2028", Structured: map[string]any{"x\xff": "\xff"}}, nil
+		},
+		"content that is no UTF-8": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{&mcp.TextContent{Text: "\xff"}, &mcp.ImageContent{MIMEType: "\xff"}, &mcp.ResourceLink{URI: "\xff", Name: "\xff"}}}, nil
+		},
+		"no content": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{nil, (*mcp.TextContent)(nil)}}, nil
+		},
+		"embedded nothing": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Content: []mcp.Content{&mcp.EmbeddedResource{}}}, nil
+		},
+		"nothing": func(func(float64, float64, string) error) (mcpserver.Result, error) { return mcpserver.Result{}, nil },
+		"a number that is none": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Structured: map[string]any{"x": math.NaN()}}, nil
+		},
+		"a nil map": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Structured: map[string]any(nil)}, nil
+		},
+		"an array": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Structured: []int{1}}, nil
+		},
+		"broken JSON": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{Structured: json.RawMessage(`{"x":`)}, nil
+		},
+		"a nil error in an interface": func(func(float64, float64, string) error) (mcpserver.Result, error) {
+			return mcpserver.Result{}, (*channel.Refusal)(nil)
+		},
+		"progress that is no number": func(progress func(float64, float64, string) error) (mcpserver.Result, error) {
+			for _, n := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -1} {
+				_ = progress(n, n, "\xff")
+			}
+			return mcpserver.Result{Text: "x"}, nil
+		},
+	}
+	var tools []*mcpserver.Tool
+	i := 0
+	names := map[string]string{}
+	p := plug(t, mcpserver.Options{}, declared("do", "Does it."))
+	var next func(progress func(float64, float64, string) error) (mcpserver.Result, error)
+	p.plugin.invoke = func(ctx context.Context, inv mcpserver.Invocation) (mcpserver.Result, error) {
+		return next(func(done, total float64, message string) error { return inv.Progress(ctx, done, total, message) })
+	}
+	for name, give := range odd {
+		names[name] = fmt.Sprint("odd", i)
+		tools = append(tools, custom(t, names[name], func(ctx context.Context, c mcpserver.Call) (mcpserver.Result, error) {
+			return give(func(done, total float64, message string) error { return c.Progress(ctx, done, total, message) })
+		}))
+		i++
+	}
+	token := p.mint(t, mcpserver.Grant{Identity: onChat, Tools: tools}).Token.Reveal()
+	for _, era := range eras {
+		who := raw{url: p.url, token: token, version: era}
+		if era == stateful {
+			who = who.begin(t)
+		}
+		id := 100
+		for name, give := range odd {
+			next = give
+			for _, tool := range []string{names[name], "plugin_p_do"} {
+				id++
+				message := strings.Replace(toolCall(era, id, tool, args{}), `"arguments":{}`, `"arguments":{},"_meta":{"progressToken":"t"}`, 1)
+				if era == stateless {
+					message = strings.Replace(toolCall(era, id, tool, args{}), `"_meta":{`, `"_meta":{"progressToken":"t",`, 1)
+				}
+				got := who.do(t, "POST", message)
+				if got.status != 200 || !utf8.ValidString(got.body) || !strings.Contains(got.body, fmt.Sprintf(`"id":%d`, id)) {
+					t.Errorf("%s, %s, %s: %d %q", era, name, tool, got.status, got.body)
+				}
+				got.messages(t) // are JSON
+			}
+		}
+	}
+}
+
+// TestForeignCancel: an agent cancels its own calls only, not one of the same number
+// in another session or of another run. [T2] [T3]
+func TestForeignCancel(t *testing.T) {
+	p := plug(t, mcpserver.Options{}, declared("do", "Does it."))
+	started, release := make(chan struct{}, 10), make(chan struct{})
+	p.plugin.invoke = func(ctx context.Context, _ mcpserver.Invocation) (mcpserver.Result, error) {
+		started <- struct{}{}
+		select {
+		case <-ctx.Done():
+			return mcpserver.Result{}, ctx.Err()
+		case <-release:
+			return mcpserver.Result{Text: "done"}, nil
+		}
+	}
+	grant := mcpserver.Grant{Identity: onChat}
+	mine, other := p.mint(t, grant).Token.Reveal(), p.mint(t, grant).Token.Reveal()
+	victim := raw{url: p.url, token: mine}.begin(t)
+	answer := make(chan reply, 1)
+	go func() { answer <- victim.do(t, "POST", toolCall(stateful, 7, "plugin_p_do", args{})) }()
+	<-started
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+	stolen := raw{url: p.url, token: other, version: stateful, session: victim.session}
+	for name, tt := range map[string]struct {
+		who    raw
+		method string
+		want   int
+	}{
+		"another session of the run":      {raw{url: p.url, token: mine}.begin(t), "POST", 202},
+		"another run":                     {raw{url: p.url, token: other}.begin(t), "POST", 202},
+		"the stateless protocol":          {raw{url: p.url, token: mine, version: stateless}, "POST", 0},
+		"the session with a wrong token":  {stolen, "POST", 404},
+		"its stream with a wrong token":   {stolen, "GET", 404},
+		"its end with a wrong token":      {stolen, "DELETE", 404},
+		"an end without a session's name": {raw{url: p.url, token: other, version: stateful}, "DELETE", 400},
+	} {
+		if got := tt.who.do(t, tt.method, cancel); tt.want != 0 && got.status != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	close(release)
+	if got := <-answer; !strings.Contains(got.body, `"done"`) {
+		t.Errorf("%+v", got)
 	}
 }
