@@ -23,7 +23,8 @@ const tellGap = 25 * time.Millisecond
 type following struct {
 	source *catalog.Catalog // nil where snapshots are only pushed
 	view   atomic.Pointer[view]
-	taking sync.Mutex // held while a view is made
+	told   atomic.Pointer[view] // that all grants were told of, nil for none
+	taking sync.Mutex           // held while a view is made
 
 	begin sync.Once
 	news  chan struct{} // a snapshot was pushed
@@ -118,6 +119,7 @@ func (r *Registry) follow() {
 			changed, stop = f.source.Watch()
 		}
 		first := f.view.Load()
+		f.told.Store(first)
 		f.ended.Go(func() {
 			defer stop()
 			r.tellChanges(first, changed)
@@ -150,6 +152,7 @@ func (r *Registry) tellChanges(told *view, changed <-chan struct{}) {
 		}
 		r.tellAll(told, v)
 		told = v
+		f.told.Store(v)
 		pausing = true
 		pause.Reset(tellGap)
 	}
@@ -212,11 +215,15 @@ func (r *Registry) SetSurface(grantID, surface string) error {
 	}
 	run := *was
 	run.Identity.Surface = surface
+	told := r.catalog.told.Load() // before the grant counts as one of the new surface
 	g.who.Store(&run)
 	v := r.catalog.current()
 	r.catalog.endGone(v)
 	r.log.With(grantAttrs(&run)...).Info("the surface of a grant was changed", "from", printable.Escape(was.Identity.Surface), "surface", printable.Escape(surface))
-	if !v.on(surface).same(v.on(was.Identity.Surface)) {
+	// What the agent was told last can be older than v, and whoever tells of v finds
+	// the grant on the new surface, where nothing may have changed.
+	now := v.on(surface)
+	if !now.same(v.on(was.Identity.Surface)) || !now.same(told.on(was.Identity.Surface)) {
 		g.listChanged()
 	}
 	return nil
