@@ -70,9 +70,9 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 		}
 	}()
 	res, err = next(context.WithValue(ctx, runKey{}, e.run()), method, req)
-	if err != nil && e.configure != nil && !errors.As(err, new(*jsonrpc.Error)) {
+	if err != nil && e.configure != nil && ctx.Err() == nil && !errors.As(err, new(*jsonrpc.Error)) {
 		// Perhaps of middleware that the host added, and not made for the client.
-		e.log.Error("a message was not answered", "method", method, "detail", errorText(err, decoded(req.GetParams())))
+		e.log.Warn("a message was not answered", "method", method, "detail", errorText(err, decoded(req.GetParams())))
 		return nil, internalError()
 	}
 	return res, err
