@@ -20,7 +20,8 @@ const maxConflicts = 100
 // agent says in a [Store], never waits for a person, and tells the agent that
 // asks to end its turn. The host reads the question after the run, or while it
 // goes on, gives the answer when it has one, and resumes the agent with a new
-// run on the same store. Make one with [NewBuffered].
+// run on the same store. Make one with [NewBuffered]: the zero Buffered has no
+// store, and all of its methods fail.
 //
 // # Questions
 //
@@ -66,6 +67,16 @@ func NewBuffered(s Store) *Buffered {
 		panic("channel: NewBuffered without a store")
 	}
 	return &Buffered{store: s}
+}
+
+var errNoStore = errors.New("channel: a Buffered has no store: make one with NewBuffered")
+
+// kept returns the store.
+func (b *Buffered) kept() (Store, error) {
+	if b == nil || b.store == nil {
+		return nil, errNoStore
+	}
+	return b.store, nil
 }
 
 // Ask implements [Asker]: it records the question and returns a
@@ -118,19 +129,21 @@ func (b *Buffered) holds(ctx context.Context, q Question) (bool, error) {
 
 // ReportSummary implements [Summarizer]: the last summary is kept.
 func (b *Buffered) ReportSummary(ctx context.Context, s Summary) error {
-	if err := check(ctx, s); err != nil {
+	store, err := b.check(ctx, s)
+	if err != nil {
 		return err
 	}
 	s.ReportedAt = now()
-	return wrap("keeping the summary", b.store.SaveSummary(ctx, s))
+	return wrap("keeping the summary", store.SaveSummary(ctx, s))
 }
 
 // SpawnSubtask implements [Spawner]: the store has the subtask when it returns.
 func (b *Buffered) SpawnSubtask(ctx context.Context, spec SubtaskSpec) (Subtask, error) {
-	if err := check(ctx, spec); err != nil {
+	store, err := b.check(ctx, spec)
+	if err != nil {
 		return Subtask{}, err
 	}
-	sub, err := b.store.AddSubtask(ctx, spec)
+	sub, err := store.AddSubtask(ctx, spec)
 	if err != nil {
 		return Subtask{}, wrap("keeping the subtask", err)
 	}
@@ -139,12 +152,13 @@ func (b *Buffered) SpawnSubtask(ctx context.Context, spec SubtaskSpec) (Subtask,
 
 // RecordProgress implements [Recorder]: the store has the step when it returns.
 func (b *Buffered) RecordProgress(ctx context.Context, p Progress) error {
-	if err := check(ctx, p); err != nil {
+	store, err := b.check(ctx, p)
+	if err != nil {
 		return err
 	}
 	p = p.clone()
 	p.RecordedAt = now()
-	return wrap("keeping the progress", b.store.AddProgress(ctx, p))
+	return wrap("keeping the progress", store.AddProgress(ctx, p))
 }
 
 // PendingQuestion returns the question that waits for its answer; ok is false
@@ -159,7 +173,11 @@ func (b *Buffered) PendingQuestion(ctx context.Context) (q Question, ok bool, er
 
 // ReportedSummary returns the summary reported last; ok is false if none was.
 func (b *Buffered) ReportedSummary(ctx context.Context) (s Summary, ok bool, err error) {
-	s, err = b.store.LoadSummary(ctx)
+	store, err := b.kept()
+	if err != nil {
+		return Summary{}, false, err
+	}
+	s, err = store.LoadSummary(ctx)
 	if err != nil || s.Text == "" {
 		return Summary{}, false, wrap("reading the summary", err)
 	}
@@ -169,7 +187,11 @@ func (b *Buffered) ReportedSummary(ctx context.Context) (s Summary, ok bool, err
 // Exchange returns the latest question with its answer, if it has one, for the
 // host that resumes the run.
 func (b *Buffered) Exchange(ctx context.Context) (Exchange, error) {
-	e, err := b.store.LoadExchange(ctx)
+	store, err := b.kept()
+	if err != nil {
+		return Exchange{}, err
+	}
+	e, err := store.LoadExchange(ctx)
 	if err != nil {
 		return Exchange{}, wrap("reading the question", err)
 	}
@@ -231,6 +253,14 @@ func (b *Buffered) update(ctx context.Context, change func(*Exchange) (changed b
 		}
 	}
 	return wrap("keeping the question", ErrConflict)
+}
+
+// check returns the store, or refuses what cannot be kept.
+func (b *Buffered) check(ctx context.Context, said interface{ Validate() error }) (Store, error) {
+	if err := check(ctx, said); err != nil {
+		return nil, err
+	}
+	return b.kept()
 }
 
 // check refuses what is said too late or in bad form.

@@ -24,7 +24,8 @@
 //	parts = channel.Limit(parts, channel.Limits{Questions: 3})
 //	parts = channel.Observe(parts, channel.ObserveOptions{Observers: observers})
 //
-// Limit first and observe what passed, as here, or the other way around.
+// Limit first and observe what passed, as here, or the other way around. A host that
+// exits waits for its observers with a [Backlog].
 //
 // # What an agent may read
 //

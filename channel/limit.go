@@ -33,8 +33,8 @@ type Limits struct {
 	Spawned []string
 }
 
-// WithDefaults returns l with the defaults in place.
-func (l Limits) WithDefaults() Limits {
+// withDefaults returns l with the defaults in place.
+func (l Limits) withDefaults() Limits {
 	set := func(field *int, value int) {
 		if *field <= 0 {
 			*field = value
@@ -75,7 +75,7 @@ var sizeNames = map[string]string{
 // asking again with its key is free; one that p refuses with an [AgentError]
 // does not count. The parts are safe for concurrent use.
 func Limit(p Parts, l Limits) Parts {
-	l = l.WithDefaults()
+	l = l.withDefaults()
 	c := &counts{Limits: l, keys: make(map[string]bool), tokens: float64(l.ProgressBurst), filled: time.Now()}
 	for _, key := range l.Spawned {
 		c.keys[key] = true

@@ -25,9 +25,9 @@ type LiveOptions struct {
 }
 
 // Live is an [Asker] for a host with a user at hand: a question waits for its
-// answer up to a deadline. Make one with [NewLive]. The other three parts of a
-// run come from elsewhere, for example from the [Buffered] that it falls back
-// to:
+// answer up to a deadline. Make one with [NewLive]; the zero Live is one with the
+// zero [LiveOptions]. The other three parts of a run come from elsewhere, for
+// example from the [Buffered] that it falls back to:
 //
 //	parts := channel.Of(buffered)
 //	parts.Asker = channel.NewLive(channel.LiveOptions{Fallback: buffered})
@@ -49,6 +49,7 @@ type LiveOptions struct {
 // for it: a call that ends with its context leaves nothing behind. All methods
 // are safe for concurrent use.
 type Live struct {
+	making   sync.Once // guards the next three, and the first changed
 	deadline time.Duration
 	max      int
 	fallback *Buffered
@@ -84,6 +85,17 @@ const (
 
 // NewLive returns a channel that waits for the host.
 func NewLive(o LiveOptions) *Live {
+	l := new(Live)
+	l.making.Do(func() { l.fill(o) })
+	return l
+}
+
+// ready fills a Live that was not made by NewLive.
+func (l *Live) ready() {
+	l.making.Do(func() { l.fill(LiveOptions{}) })
+}
+
+func (l *Live) fill(o LiveOptions) {
 	if o.Deadline <= 0 {
 		o.Deadline = 5 * time.Minute
 	}
@@ -93,15 +105,19 @@ func NewLive(o LiveOptions) *Live {
 	if o.Fallback == nil {
 		o.Fallback = NewBuffered(new(MemoryStore))
 	}
-	return &Live{deadline: o.Deadline, max: o.Waiting, fallback: o.Fallback, changed: make(chan struct{})}
+	l.deadline, l.max, l.fallback, l.changed = o.Deadline, o.Waiting, o.Fallback, make(chan struct{})
 }
 
 // Fallback returns the channel that records what got no answer in time.
-func (l *Live) Fallback() *Buffered { return l.fallback }
+func (l *Live) Fallback() *Buffered {
+	l.ready()
+	return l.fallback
+}
 
 // Ask implements [Asker]: it waits for the host's answer, and past the deadline
 // returns what the fallback says.
 func (l *Live) Ask(ctx context.Context, q Question) (Answer, error) {
+	l.ready()
 	if err := check(ctx, q); err != nil {
 		return Answer{}, err
 	}
@@ -228,6 +244,7 @@ func (l *Live) wake() {
 // and that still wait, and waits until there is one. Of several callers each
 // gets other questions. Errors: [ErrClosed] and that of ctx.
 func (l *Live) Next(ctx context.Context) (Question, error) {
+	l.ready()
 	for {
 		if err := ctx.Err(); err != nil {
 			return Question{}, err
@@ -272,6 +289,7 @@ func (l *Live) Waiting() []Question {
 // fallback is an [ErrNoQuestion]. Errors: those of [Buffered.Answer], and that
 // of ctx while the question is being recorded in the fallback.
 func (l *Live) Answer(ctx context.Context, questionID, text string) error {
+	l.ready()
 	l.mu.Lock()
 	i := slices.IndexFunc(l.asked, func(a *inquiry) bool { return a.question.ID == questionID })
 	if i < 0 || l.asked[i].state == answered {
@@ -303,6 +321,7 @@ func (l *Live) Answer(ctx context.Context, questionID, text string) error {
 // fallback now, and every later one at once. Next returns [ErrClosed]. Answer
 // keeps working. Close does not wait and can be called again.
 func (l *Live) Close() {
+	l.ready()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

@@ -68,6 +68,9 @@ type ObserveOptions struct {
 	// Queue is how many events wait for one observer, default 256. Of more the
 	// oldest are dropped, and counted in Missed of the event after them.
 	Queue int
+	// Backlog, if set, counts the events that wait, so that a host can wait for
+	// them before it exits. One Backlog serves any number of runs.
+	Backlog *Backlog
 	// Logger hears of observers that panic, with the stack but without the
 	// value. nil is silent.
 	Logger *slog.Logger
@@ -79,7 +82,8 @@ type ObserveOptions struct {
 // No observer can hold up, fail or end a run: each has a queue of its own and a
 // goroutine only while events are in it, one at most. A panic ends that one
 // call. What a run must not lose belongs into the [Store], not into an
-// observer.
+// observer; what observers have not heard yet when the process exits is lost
+// unless the host waits for it ([Backlog.Wait]).
 //
 // The parts are safe for concurrent use. An Observer given to several runs is
 // called by each of them concurrently.
@@ -89,7 +93,9 @@ func Observe(p Parts, o ObserveOptions) Parts {
 	}
 	var all fanOut
 	for _, ob := range o.Observers {
-		all = append(all, &queue{observer: ob, max: o.Queue, logger: o.Logger})
+		if ob != nil {
+			all = append(all, &queue{observer: ob, max: o.Queue, backlog: o.Backlog, logger: o.Logger})
+		}
 	}
 	var observed Parts
 	if p.Asker != nil {
@@ -152,6 +158,7 @@ func (f fanOut) tell(e Event) {
 type queue struct {
 	observer Observer
 	max      int
+	backlog  *Backlog
 	logger   *slog.Logger
 
 	mu      sync.Mutex
@@ -167,6 +174,8 @@ func (q *queue) put(e Event) {
 		q.events[0] = Event{} // the array behind it stays for a while
 		q.events = q.events[1:]
 		q.missed++
+	} else {
+		q.backlog.add(1)
 	}
 	q.events = append(q.events, e)
 	if !q.running {
@@ -203,6 +212,7 @@ func (q *queue) take() (Event, bool) {
 
 func (q *queue) deliver(e Event) {
 	returned := false
+	defer q.backlog.add(-1)
 	defer func() {
 		if returned {
 			return

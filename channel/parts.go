@@ -15,14 +15,20 @@ type Parts struct {
 }
 
 // Of returns the parts that c implements: all four of an [AgentChannel], fewer
-// of a type with fewer methods, c itself if it is a Parts, none of nil.
+// of a type with fewer methods, c itself if it is a Parts or points to one, none of
+// nil.
 //
 // It goes by the methods c has. Give a pointer where the methods are on the
 // pointer, and where a struct embeds an interface that may be nil, write the
 // Parts out instead.
 func Of(c any) Parts {
-	if p, ok := c.(Parts); ok {
-		return p
+	switch c := c.(type) {
+	case Parts:
+		return c
+	case *Parts:
+		if c != nil {
+			return *c
+		}
 	}
 	var p Parts
 	p.Asker, _ = c.(Asker)

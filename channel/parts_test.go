@@ -47,6 +47,8 @@ func TestOf(t *testing.T) {
 		}{live, b}, "ar"},
 		{channel.Parts{}, ""},
 		{channel.Parts{Asker: live, Spawner: b}, "aw"},
+		{&channel.Parts{Asker: live, Spawner: b}, "aw"},
+		{(*channel.Parts)(nil), ""},
 	} {
 		if got := offered(channel.Of(tt.host)); got != tt.want {
 			t.Errorf("Of(%T) offers %q, want %q", tt.host, got, tt.want)

@@ -17,8 +17,9 @@ import (
 // that has the run. An error refuses the call, and so does a panic. What the
 // error matches decides what the agent hears: with [ErrNotDeclared] and
 // [ErrSurface] that there is no such tool, with [ErrArguments] what is wrong with
-// the arguments, and otherwise that the call is not allowed, with the text of an
-// error for agents of the channel package. All else of it goes to the log.
+// the arguments, and otherwise that the call is not allowed, or the text of a
+// [channel.AgentError]. All else of it goes to the log. An error that comes because
+// the call has ended, by its deadline for example, is no refusal.
 //
 // Whatever the authorizer says, the registry calls no tool that is not in its own
 // newest snapshot on the run's surface, and none whose input schema the arguments
@@ -30,7 +31,8 @@ type Authorizer interface {
 // Authorization is a call that is to be judged.
 type Authorization struct {
 	// Run is the run that calls, with its surface as it is now. It is what the
-	// token is bound to, and nothing of it comes from the agent.
+	// token is bound to, and nothing of it comes from the agent. A call whose run
+	// is moved off the tool's surface meanwhile is refused.
 	Run Run
 	// Tool is the exposed name that the agent used.
 	Tool string

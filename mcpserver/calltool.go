@@ -19,7 +19,7 @@ import (
 func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest, allowed bool) (mcp.Result, error) {
 	tool := e.base.byName[req.Params.Name]
 	v := e.reg.catalog.current()
-	ofPlugin := tool == nil && v != nil && !e.hasSDKTool(ctx, next, req)
+	ofPlugin := allowed && tool == nil && v != nil && !e.hasSDKTool(ctx, next, req)
 	timeout := e.reg.opts.Limits.Call
 	switch {
 	case ofPlugin:
@@ -187,8 +187,10 @@ func invalidText(err error) string {
 	return err.Error() // it names places and rules, and never a value
 }
 
-// answer logs a call and makes the SDK's result of one of our own texts.
+// answer logs a call and makes the SDK's result of one of our own texts, or of
+// one that an error has for the agent, which is cut where it is too long.
 func (e *endpoint) answer(c *call, res Result, err error, detail string) *mcp.CallToolResult {
+	res.Text = bounded(res.Text, e.reg.opts.Limits.Result)
 	out := &mcp.CallToolResult{IsError: res.IsError, Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
 	size := len(res.Text)
 	if res.Structured != nil {

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,7 @@ func (e *endpoint) dispatch(next mcp.MethodHandler) mcp.MethodHandler {
 				e.log.Error("serving a message panicked", "method", method, "panic", panicText(v), "stack", stack())
 				res, err = nil, internalError()
 			}
+			err = e.sendable(err)
 		}()
 		allowed := e.messages.Allow()
 		if method == "tools/call" {
@@ -67,7 +69,51 @@ func (e *endpoint) shielded(ctx context.Context, next mcp.MethodHandler, method 
 			res, err = nil, internalError()
 		}
 	}()
-	return next(context.WithValue(ctx, runKey{}, e.run()), method, req)
+	res, err = next(context.WithValue(ctx, runKey{}, e.run()), method, req)
+	if err != nil && e.configure != nil && ctx.Err() == nil && !errors.As(err, new(*jsonrpc.Error)) {
+		// Perhaps of middleware that the host added, and not made for the client.
+		e.log.Warn("a message was not answered", "method", method, "detail", errorText(err, decoded(req.GetParams())))
+		return nil, internalError()
+	}
+	return res, err
+}
+
+// sending is the middleware around what the host added for messages to the
+// client. The SDK sends some of these from goroutines of its own, where a panic
+// would end the process.
+func (e *endpoint) sending(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				e.log.Error("sending a message panicked", "method", method, "panic", panicText(v), "stack", stack())
+				res, err = nil, internalError()
+			}
+		}()
+		res, err = next(ctx, method, req)
+		if res == nil && err == nil && !strings.HasPrefix(method, "notifications/") {
+			return nil, internalError() // the SDK takes it for what it asked for
+		}
+		return res, err
+	}
+}
+
+// sendable returns an error as the SDK can send it and within the limit of
+// results. One with data that is no JSON would never be answered.
+func (e *endpoint) sendable(err error) error {
+	var rpc *jsonrpc.Error
+	limit := e.reg.opts.Limits.Result
+	if err == nil || !errors.As(err, &rpc) {
+		return err
+	}
+	message := err.Error()
+	if err == error(rpc) {
+		message = rpc.Message
+	}
+	out := &jsonrpc.Error{Code: rpc.Code, Message: bounded(message, limit), Data: rpc.Data}
+	if len(out.Message)+len(out.Data) > limit || !json.Valid(out.Data) {
+		out.Data = nil
+	}
+	return out
 }
 
 // marshalable is next for what tells of things that the host described: they
@@ -320,7 +366,7 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 func (c *call) event(outcome Outcome, err error, size int) Event {
 	now := time.Now()
 	ev := Event{
-		Kind: EventCall, Time: now, Run: *c.who, Tool: c.name,
+		Kind: EventCall, Time: now, Run: *c.who, Tool: cut(c.name, maxToolName),
 		Duration: now.Sub(c.start), Outcome: outcome, Err: err,
 		RequestBytes: c.size, ResultBytes: size,
 	}
@@ -376,7 +422,7 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 			return
 		}
 		detail := panicText(recover())
-		c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, 128)), "panic", detail, "stack", stack())
+		c.e.log.Error("handler panicked", "tool", printable.Escape(cut(c.name, maxToolName)), "panic", detail, "stack", stack())
 		c.answer = answer{outcome: OutcomePanic, detail: detail}
 	}()
 	a := &c.answer
@@ -396,6 +442,7 @@ func (c *call) run(next mcp.MethodHandler, method string, req mcp.Request) {
 		}
 	}
 	probe(a.err)
+	probe(a.refused)
 	returned = true
 }
 
@@ -409,12 +456,18 @@ func probe(err error) {
 	_ = errors.Is(err, channel.ErrBlocked)
 	_ = errors.As(err, new(*jsonrpc.Error))
 	_ = errors.As(err, new(*channel.BlockedError))
+	_ = errors.As(err, new(*argumentsError))
 	channel.AgentText(err)
 }
 
-// judge takes the error of a handler whose context has ended for what it is.
+// judge takes the error of a handler whose context has ended for what it is, and
+// so that of an authorizer, unless it says that there is no such tool.
 func (c *call) judge(a answer) answer {
-	if a.err != nil && a.outcome == "" && (c.Err() != nil || c.late()) {
+	refused := a.refused != nil && !errors.Is(a.refused, ErrNotDeclared) && !errors.Is(a.refused, ErrSurface)
+	if (a.err != nil || refused) && a.outcome == "" && (c.Err() != nil || c.late()) {
+		if refused {
+			a.err, a.refused = a.refused, nil
+		}
 		return c.ended(a)
 	}
 	return a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/internal/safelog"
 )
 
 // grant is a live grant. What an unused one costs is here; the rest is in its
@@ -28,8 +30,9 @@ type grant struct {
 	serverOptions func(*mcp.ServerOptions)
 	configure     func(*mcp.Server)
 	minted        time.Time
-	expires       time.Time     // by the wall clock alone
-	lasts         time.Duration // until when it lives after the registry's start, by the monotonic clock
+	born          time.Duration // when it was minted, after the registry's start, by the monotonic clock
+	expires       time.Time     // by the wall clock alone; guarded by the registry's mu
+	lasts         time.Duration // until when it lives after the registry's start; guarded by the registry's mu
 	used          atomic.Int64  // when a request last came in, in nanoseconds; 0 for never
 	base          *toolSet      // what the grant was minted with
 
@@ -137,6 +140,9 @@ func (g *grant) build() *endpoint {
 	if opts.Capabilities == nil {
 		opts.Capabilities = &mcp.ServerCapabilities{}
 	}
+	if opts.Logger != nil {
+		opts.Logger = safelog.New(opts.Logger)
+	}
 	caps := *opts.Capabilities
 	caps.Tools = &mcp.ToolCapabilities{ListChanged: true}
 	opts.Capabilities = &caps
@@ -152,8 +158,9 @@ func (g *grant) build() *endpoint {
 	if g.configure != nil {
 		g.configure(e.server)
 	}
-	// Added last, so that it is outside of what the host adds.
+	// Added last, so that they are outside of what the host adds.
 	e.server.AddReceivingMiddleware(e.dispatch)
+	e.server.AddSendingMiddleware(e.sending)
 
 	getServer := func(*http.Request) *mcp.Server { return e.server }
 	e.stateful = withInfo(stripped{mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
@@ -173,9 +180,12 @@ func (g *grant) build() *endpoint {
 func (g *grant) info() GrantInfo {
 	run := g.run()
 	info := GrantInfo{
-		ID: run.GrantID, Identity: run.Identity, Labels: run.Labels(),
-		MintedAt: g.minted, ExpiresAt: g.expires,
+		ID: run.GrantID, Identity: run.Identity, Labels: maps.Clone(run.labels),
+		MintedAt: g.minted,
 	}
+	g.reg.mu.RLock()
+	info.ExpiresAt = g.expires
+	g.reg.mu.RUnlock()
 	if used := g.used.Load(); used != 0 {
 		info.LastActivity = time.Unix(0, used)
 	}

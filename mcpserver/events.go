@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -89,6 +90,7 @@ type stream struct {
 	first  int // index of list[0]
 	list   [][]byte
 	weight int
+	lost   int       // index after the last event that was dropped and has an id
 	room   [2][]byte // for the usual answer: what the SDK primes it with, and it
 }
 
@@ -97,6 +99,31 @@ func (s *stream) weigh() {
 	for _, data := range s.list {
 		s.weight += len(data)
 	}
+}
+
+// trim drops the oldest events of an answer's stream that is larger than limit, but
+// never the newest: a call can report progress without end. It returns how much
+// smaller the stream is.
+func (s *stream) trim(limit int) (dropped int) {
+	before := s.weight
+	for len(s.list) > 1 && s.weight > limit {
+		data := s.list[0]
+		s.list[0] = nil // the array behind it stays for a while
+		s.list = s.list[1:]
+		s.first++
+		s.weight -= len(data) + eventWeight
+		if awaited(data) {
+			s.lost = s.first
+		}
+	}
+	return before - s.weight
+}
+
+// awaited reports whether a message is more than a notification: an answer, or a
+// question.
+func awaited(data []byte) bool {
+	var message struct{ ID json.RawMessage }
+	return json.Unmarshal(data, &message) == nil && message.ID != nil
 }
 
 // Bounds besides the limit in bytes.
@@ -132,7 +159,8 @@ func (ev *events) append(id string, data []byte) {
 	s.list = append(s.list, data)
 	s.weight += len(data) + eventWeight
 	ev.size += len(data) + eventWeight
-	// The oldest answers go first; the stream that just grew stays whole.
+	ev.size -= s.trim(ev.limit)
+	// The oldest answers go first; the stream that just grew stays.
 	for ev.size > ev.limit && len(ev.order) > 1 {
 		oldest := ev.order[0]
 		if oldest == id {
@@ -169,8 +197,9 @@ func (ev *events) after(id string, index int) ([][]byte, error) {
 		return slices.Clone(s.list[min(index+1-s.first, len(s.list)):]), nil
 	}
 	s := ev.answers[id]
-	if s == nil {
+	if s == nil || s.lost > index+1 {
 		return nil, mcp.ErrEventsPurged
 	}
-	return slices.Clone(s.list[min(max(index+1-s.first, 0), len(s.list)):]), nil
+	s.first = min(s.first, index+1) // the SDK counts on from index
+	return slices.Clone(s.list[min(index+1-s.first, len(s.list)):]), nil
 }

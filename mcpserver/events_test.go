@@ -64,8 +64,8 @@ func TestEvents(t *testing.T) {
 		if got, err := ev.after("large", 0); err != nil || joined(got) != "z" {
 			t.Errorf("%q %v", joined(got), err)
 		}
-		if len(ev.answers) != 1 {
-			t.Errorf("%d streams", len(ev.answers))
+		if len(ev.answers) != 1 || ev.size != ev.answers["large"].weight || ev.size > 1000 {
+			t.Errorf("%d streams, %d bytes", len(ev.answers), ev.size)
 		}
 		ev.append("next", []byte("x"))
 		if len(ev.answers) != 1 || ev.answers["next"] == nil {
@@ -73,6 +73,35 @@ func TestEvents(t *testing.T) {
 		}
 		if want := ev.answers["next"].weight; ev.size != want {
 			t.Errorf("size %d, want %d", ev.size, want)
+		}
+	})
+	t.Run("a stream that grows without end", func(t *testing.T) {
+		ev := &events{limit: 100 * (1000 + eventWeight)}
+		note := []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":"` + strings.Repeat("x", 900) + `"}}`)
+		answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		ev.append("a", nil)
+		for range 10_000 {
+			ev.append("a", note)
+			if ev.size > ev.limit {
+				t.Fatalf("%d bytes are kept", ev.size)
+			}
+		}
+		ev.append("a", answer)
+		// What was dropped was progress: the rest is numbered on from where the client was.
+		got, err := ev.after("a", 5)
+		if err != nil || len(got) < 90 || string(got[len(got)-1]) != string(answer) {
+			t.Fatalf("%d events, %v", len(got), err)
+		}
+		after(t, ev, "a", 5+len(got)-1, string(answer))
+		after(t, ev, "a", 5+len(got), "")
+		for range 200 { // of a batch, whose first answer is gone now
+			ev.append("a", note)
+		}
+		if _, err := ev.after("a", 5); !errors.Is(err, mcp.ErrEventsPurged) {
+			t.Errorf("an answer was dropped: %v", err)
+		}
+		if total := ev.answers["a"].weight; ev.size != total || total > ev.limit {
+			t.Errorf("%d bytes are kept, of %d", ev.size, ev.limit)
 		}
 	})
 	t.Run("an old stream that grows", func(t *testing.T) {

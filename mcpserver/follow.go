@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,8 @@ const tellGap = 25 * time.Millisecond
 type following struct {
 	source *catalog.Catalog // nil where snapshots are only pushed
 	view   atomic.Pointer[view]
-	taking sync.Mutex // held while a view is made
+	told   atomic.Pointer[view] // that all grants were told of, nil for none
+	taking sync.Mutex           // held while a view is made
 
 	begin sync.Once
 	news  chan struct{} // a snapshot was pushed
@@ -69,8 +71,10 @@ func (f *following) take(s *catalog.Snapshot) (v *view, taken bool) {
 // Push takes a snapshot of a catalog that lives elsewhere: new grants start with
 // it, and the agents of live ones see it at once. One that is not newer than what
 // the registry has ([catalog.Snapshot.Newer]) is ignored. It implements
-// [catalog.Target] and fails with [ErrClosed] only.
-func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
+// [catalog.Target]. It fails with [ErrClosed], and for a snapshot that is not of
+// [Options].Catalog where the registry has one.
+func (r *Registry) Push(ctx context.Context, s *catalog.Snapshot) error {
+	r.ready()
 	r.mu.RLock()
 	closed := r.closed
 	r.mu.RUnlock()
@@ -79,6 +83,9 @@ func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 	}
 	if s == nil {
 		return nil
+	}
+	if own := r.catalog.source; own != nil && own.Snapshot().Generation() != s.Generation() {
+		return errForeign
 	}
 	r.follow()
 	if _, taken := r.catalog.take(s); taken {
@@ -90,9 +97,12 @@ func (r *Registry) Push(_ context.Context, s *catalog.Snapshot) error {
 	return nil
 }
 
+var errForeign = errors.New("mcpserver: the registry follows a catalog of its own, and the snapshot is another's")
+
 // Snapshot returns the snapshot of the catalog by which the registry judges calls
 // and lists tools now, nil if it never had one.
 func (r *Registry) Snapshot() *catalog.Snapshot {
+	r.ready()
 	if v := r.catalog.current(); v != nil {
 		return v.snapshot
 	}
@@ -109,6 +119,7 @@ func (r *Registry) follow() {
 			changed, stop = f.source.Watch()
 		}
 		first := f.view.Load()
+		f.told.Store(first)
 		f.ended.Go(func() {
 			defer stop()
 			r.tellChanges(first, changed)
@@ -141,6 +152,7 @@ func (r *Registry) tellChanges(told *view, changed <-chan struct{}) {
 		}
 		r.tellAll(told, v)
 		told = v
+		f.told.Store(v)
 		pausing = true
 		pause.Reset(tellGap)
 	}
@@ -191,11 +203,9 @@ func (r *Registry) SetSurface(grantID, surface string) error {
 	if surface != "" && catalog.CheckSurface(surface) != nil {
 		return fmt.Errorf("%w: the surface is not the name of one", ErrGrant)
 	}
-	r.mu.RLock()
-	g := r.byID[grantID]
-	r.mu.RUnlock()
+	g := r.live(grantID)
 	if g == nil {
-		return fmt.Errorf("%w: no live grant has that id", ErrGrant)
+		return errNoGrant
 	}
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -205,11 +215,15 @@ func (r *Registry) SetSurface(grantID, surface string) error {
 	}
 	run := *was
 	run.Identity.Surface = surface
+	told := r.catalog.told.Load() // before the grant counts as one of the new surface
 	g.who.Store(&run)
 	v := r.catalog.current()
 	r.catalog.endGone(v)
 	r.log.With(grantAttrs(&run)...).Info("the surface of a grant was changed", "from", printable.Escape(was.Identity.Surface), "surface", printable.Escape(surface))
-	if !v.on(surface).same(v.on(was.Identity.Surface)) {
+	// What the agent was told last can be older than v, and whoever tells of v finds
+	// the grant on the new surface, where nothing may have changed.
+	now := v.on(surface)
+	if !now.same(v.on(was.Identity.Surface)) || !now.same(told.on(was.Identity.Surface)) {
 		g.listChanged()
 	}
 	return nil

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -10,8 +9,8 @@ import (
 	"github.com/plugberth/plugberth/channel"
 )
 
-// DefaultTTL is how long a grant lives whose [Grant.TTL] is zero.
-const DefaultTTL = time.Hour
+// defaultTTL is how long a grant lives that does not say.
+const defaultTTL = time.Hour
 
 // Identity is what a grant is bound to. It comes from the host alone: nothing
 // that an agent sends changes it.
@@ -41,7 +40,8 @@ type Grant struct {
 	Omit []string
 	// Tools are the host's own, beside those of the channel.
 	Tools []*Tool
-	// TTL is how long the token is valid, [DefaultTTL] where it is zero.
+	// TTL is how long the token is valid, an hour where it is zero, and at most
+	// [Limits.Lifetime]. [Registry.Extend] makes it longer.
 	TTL time.Duration
 	// Labels stand in the log beside the identity.
 	Labels map[string]string
@@ -63,7 +63,8 @@ type Grant struct {
 type Run struct {
 	// GrantID names the grant. It is no secret.
 	GrantID string
-	// Identity is the identity that the grant was minted with.
+	// Identity is the identity that the grant was minted with, with the surface
+	// that it had when the call came in.
 	Identity Identity
 
 	labels map[string]string
@@ -71,9 +72,6 @@ type Run struct {
 
 // Label returns the label of that name, or "".
 func (r Run) Label(name string) string { return r.labels[name] }
-
-// Labels returns a copy of the grant's labels.
-func (r Run) Labels() map[string]string { return maps.Clone(r.labels) }
 
 type runKey struct{}
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -119,9 +120,22 @@ func serve(t testing.TB, o mcpserver.Options) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.start(t, reg, slog.NewLogLogger(o.Logger.Handler(), slog.LevelError))
+	return h
+}
+
+// serveRegistry is serve for a registry that is made already.
+func serveRegistry(t testing.TB, reg *mcpserver.Registry) *host {
+	t.Helper()
+	h := new(host)
+	h.start(t, reg, nil)
+	return h
+}
+
+func (h *host) start(t testing.TB, reg *mcpserver.Registry, errorLog *log.Logger) {
 	h.Registry = reg
 	h.server = httptest.NewUnstartedServer(reg)
-	h.server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelError)
+	h.server.Config.ErrorLog = errorLog
 	h.server.Config.ReadHeaderTimeout = 10 * time.Second
 	h.server.Start()
 	h.url = h.server.URL
@@ -133,7 +147,6 @@ func serve(t testing.TB, o mcpserver.Options) *host {
 		}
 		h.server.Close()
 	})
-	return h
 }
 
 func (h *host) mint(t testing.TB, g mcpserver.Grant) mcpserver.Minted {

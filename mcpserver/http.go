@@ -27,6 +27,7 @@ const firstStateless = "2026-07-28"
 // WriteTimeout: streams stay open as long as a grant lives, and each write has
 // its own deadline.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.ready()
 	control := http.NewResponseController(w)
 	if req.Body != nil && req.Body != http.NoBody {
 		// Also for a request that is refused: net/http waits for its body before

@@ -17,8 +17,8 @@ import (
 // again for the same. The context ends when the agent cancels, the deadline
 // passes ([Limits].Invoke), the grant ends, or the tool is withdrawn; it has the
 // run ([RunFromContext]). What [Handler] says of results, errors and panics holds
-// here: the agent hears of an error only that there was one, unless it is one for
-// agents of the channel package.
+// here: the agent hears of an error only that there was one, unless it is a
+// [channel.AgentError].
 type Invoker interface {
 	Invoke(ctx context.Context, inv Invocation) (Result, error)
 }
@@ -48,10 +48,14 @@ const progressGap = 50 * time.Millisecond
 
 // Progress tells a client that asked for it how far the call is. total is 0
 // where it is not known. Reports that follow the last too soon are dropped, which
-// is within 50 milliseconds; a message has at most 1 KiB and the rest is cut.
+// is within 50 milliseconds; a message has at most 1 KiB and the rest is cut. Once
+// the call has ended it returns the error of the call's context.
 func (i Invocation) Progress(ctx context.Context, done, total float64, message string) error {
 	if i.call == nil {
 		return nil
+	}
+	if err := i.call.Err(); err != nil {
+		return err
 	}
 	now, last := time.Now().UnixNano(), i.progress.Load()
 	if last != 0 && now-last < int64(progressGap) || !i.progress.CompareAndSwap(last, now) {

@@ -21,9 +21,10 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventCall    EventKind = "call"    // a call was answered
-	EventRevoked EventKind = "revoked" // a grant was revoked, one event for each
-	EventExpired EventKind = "expired" // a grant expired
+	EventCall     EventKind = "call"     // a call was answered
+	EventRevoked  EventKind = "revoked"  // a grant was revoked, one event for each
+	EventExpired  EventKind = "expired"  // a grant expired
+	EventExtended EventKind = "extended" // a grant lasts longer: ExpiresAt
 )
 
 // Outcome says how a call ended.
@@ -55,8 +56,11 @@ type Event struct {
 	Kind EventKind
 	Time time.Time
 	Run  Run
+	// ExpiresAt is when a grant ends that was extended.
+	ExpiresAt time.Time
 	// Tool and the fields below are those of a call. Tool is the name the agent
-	// used, or the method for prompts, resources and completion.
+	// used, or the method for prompts, resources and completion, its first 128
+	// bytes.
 	Tool string
 	// Plugin is the name of the plugin whose tool it is, for tools of a catalog.
 	Plugin   string
@@ -140,7 +144,7 @@ func (e *endpoint) logCall(ev Event, detail string) {
 			attrs = append(attrs, slog.String("plugin", printable.Escape(ev.Plugin)))
 		}
 		attrs = append(attrs,
-			slog.String("tool", printable.Escape(cut(ev.Tool, 128))),
+			slog.String("tool", printable.Escape(ev.Tool)),
 			slog.Duration("duration", ev.Duration),
 			slog.String("outcome", string(ev.Outcome)),
 		)

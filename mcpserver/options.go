@@ -12,8 +12,8 @@ import (
 // Options configure a [Registry]. The zero Options are ready to use.
 type Options struct {
 	// Logger gets one record a call, with identity, tool, duration and outcome,
-	// and one for each grant that is revoked or expires. No record holds a
-	// token, an argument or a result. Silent if nil.
+	// and one for each end and extension of a grant. No record holds a token, an
+	// argument or a result. Silent if nil.
 	Logger *slog.Logger
 	// Observer, if set, gets what the logger gets, as data.
 	Observer Observer
@@ -64,6 +64,7 @@ type Limits struct {
 	Write       time.Duration // to write 32 KiB, default 5 seconds
 	Comment     time.Duration // between comments on an idle stream, default 15 seconds
 	Revoke      time.Duration // for answers to leave when a grant ends, default 1 second
+	Lifetime    time.Duration // of a grant from Mint to its end, extensions included, default 7 days
 }
 
 func (l *Limits) fill() error {
@@ -102,6 +103,7 @@ func (l *Limits) fill() error {
 		{"Write", &l.Write, 5 * time.Second},
 		{"Comment", &l.Comment, 15 * time.Second},
 		{"Revoke", &l.Revoke, time.Second},
+		{"Lifetime", &l.Lifetime, 7 * 24 * time.Hour},
 	} {
 		if *f.value < 0 {
 			return fmt.Errorf("mcpserver: Limits.%s is negative", f.name)
@@ -117,7 +119,8 @@ func (l *Limits) fill() error {
 var (
 	// ErrClosed: the registry is shut down or about to be.
 	ErrClosed = errors.New("mcpserver: the registry is shut down")
-	// ErrGrant: a grant that cannot be minted as it stands.
+	// ErrGrant: a grant that cannot be minted, extended or moved as asked, or that
+	// is not live.
 	ErrGrant = errors.New("mcpserver: invalid grant")
 	// ErrTool: a tool that cannot be offered as it stands.
 	ErrTool = errors.New("mcpserver: invalid tool")

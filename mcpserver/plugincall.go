@@ -117,7 +117,7 @@ func (c *call) authorize(run Run) (catalog.Entry, error) {
 	switch {
 	case !ok:
 		return fail(ErrNotDeclared)
-	case !t.entry.On(c.e.run().Identity.Surface):
+	case !t.entry.On(run.Identity.Surface), !t.entry.On(c.e.run().Identity.Surface): // judged for the one, and seen on the other now
 		return fail(ErrSurface)
 	case t.entry.Plugin != c.plugin.entry.Plugin || t.entry.Source != c.plugin.entry.Source:
 		return fail(ErrNotDeclared) // the name is another plugin's by now
@@ -159,7 +159,7 @@ func notOffered(name string) error {
 	return &jsonrpc.Error{
 		Code: jsonrpc.CodeInvalidParams,
 		Message: fmt.Sprintf("unknown tool %s: it is not offered to this run, or not any more; list the tools again",
-			printable.Quote(cut(name, 128))),
+			printable.Quote(cut(name, maxToolName))),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,13 +15,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/internal/safelog"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
 
 // Registry mints grants and serves their agents. It is an [http.Handler] for
 // Streamable HTTP, to be mounted at any path. All methods are safe for
-// concurrent use. Make one with [New].
+// concurrent use. Make one with [New]; the zero Registry is one with the zero
+// [Options].
 type Registry struct {
+	making sync.Once // guards what New sets
+
 	opts    Options
 	log     *slog.Logger
 	impl    *mcp.Implementation
@@ -49,44 +52,52 @@ type Registry struct {
 // setKey says which of the channel's tools a set holds.
 type setKey uint8
 
-// New returns a registry. It fails if a limit is negative or an origin is none.
+// New returns a registry. It fails if a limit is negative, or a host or an origin
+// is none.
 func New(o Options) (*Registry, error) {
-	if err := o.Limits.fill(); err != nil {
+	r := new(Registry)
+	var err error
+	r.making.Do(func() { err = r.fill(o) })
+	if err != nil {
 		return nil, err
 	}
-	r := &Registry{
-		opts: o,
-		log:  o.Logger,
+	return r, nil
+}
 
-		started: time.Now(),
-		impl: &mcp.Implementation{
-			Name:    cmp.Or(o.Name, "plugberth"),
-			Version: cmp.Or(o.Version, "1.0.0"),
-		},
-		hosts:   make(map[string]bool),
-		origins: make(map[string]bool),
-		cross:   http.NewCrossOriginProtection(),
-		byHash:  make(map[digest]*grant),
-		byID:    make(map[string]*grant),
-		byTask:  make(map[string]*grant),
-		sets:    make(map[setIndex][]*toolSet),
+// ready fills a Registry that was not made by New.
+func (r *Registry) ready() {
+	r.making.Do(func() { r.fill(Options{}) }) // which cannot fail
+}
+
+func (r *Registry) fill(o Options) error {
+	if err := o.Limits.fill(); err != nil {
+		return err
 	}
+	r.opts = o
+	r.log = safelog.New(o.Logger)
+	r.started = time.Now()
+	r.impl = &mcp.Implementation{
+		Name:    cmp.Or(o.Name, "plugberth"),
+		Version: cmp.Or(o.Version, "1.0.0"),
+	}
+	r.hosts = make(map[string]bool)
+	r.origins = make(map[string]bool)
+	r.cross = http.NewCrossOriginProtection()
+	r.byHash = make(map[digest]*grant)
+	r.byID = make(map[string]*grant)
+	r.byTask = make(map[string]*grant)
+	r.sets = make(map[setIndex][]*toolSet)
 	r.catalog.init(o.Catalog)
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	} else {
-		r.log = slog.New(guarded{r.log.Handler()})
-	}
 	for _, h := range o.Hosts {
 		host, err := canonicalHost(h)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r.hosts[host] = true
 	}
 	for _, origin := range o.Origins {
 		if err := r.cross.AddTrustedOrigin(origin); err != nil {
-			return nil, fmt.Errorf("mcpserver: Options.Origins: %w", err)
+			return fmt.Errorf("mcpserver: Options.Origins: %w", err)
 		}
 		r.origins[origin] = true
 	}
@@ -94,7 +105,7 @@ func New(o Options) (*Registry, error) {
 		r.catalog.current()
 		r.follow()
 	}
-	return r, nil
+	return nil
 }
 
 // Minted is a new grant with its token, which is not to be had again.
@@ -110,15 +121,18 @@ type Minted struct {
 
 // Mint makes a grant. It fails with [ErrGrant], [ErrTool] or [ErrClosed].
 func (r *Registry) Mint(spec Grant) (Minted, error) {
+	r.ready()
 	switch {
 	case spec.Identity.Task == "":
 		return Minted{}, fmt.Errorf("%w: Identity.Task is empty", ErrGrant)
 	case spec.TTL < 0:
 		return Minted{}, fmt.Errorf("%w: TTL is negative", ErrGrant)
+	case spec.TTL > r.opts.Limits.Lifetime:
+		return Minted{}, fmt.Errorf("%w: TTL is longer than a grant may live, which is %v", ErrGrant, r.opts.Limits.Lifetime)
 	case spec.Identity.Surface != "" && catalog.CheckSurface(spec.Identity.Surface) != nil:
 		return Minted{}, fmt.Errorf("%w: Identity.Surface is not the name of a surface", ErrGrant)
 	case spec.TTL == 0:
-		spec.TTL = DefaultTTL
+		spec.TTL = min(defaultTTL, r.opts.Limits.Lifetime)
 	}
 	offered, err := offeredTools(spec.Channel, spec.Omit)
 	if err != nil {
@@ -139,9 +153,9 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		serverOptions: spec.ServerOptions,
 		configure:     spec.Configure,
 		minted:        now,
-		expires:       now.Add(spec.TTL),
-		lasts:         time.Since(r.started) + min(spec.TTL, math.MaxInt64/2), // no overflow
+		born:          time.Since(r.started),
 	}
+	g.lastFor(now, spec.TTL)
 	g.who.Store(&Run{GrantID: id, Identity: spec.Identity, labels: maps.Clone(spec.Labels)})
 
 	r.mu.Lock()
@@ -165,9 +179,14 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 
 // find returns the live grant of a token, or nil.
 func (r *Registry) find(token string) *grant {
+	r.ready()
 	presented := digestOf(token)
 	r.mu.RLock()
 	g := r.byHash[presented]
+	var left time.Duration
+	if g != nil {
+		left = g.left()
+	}
 	r.mu.RUnlock()
 	// The map has compared the hashes already. That this one takes the same
 	// time on a hit, a near miss and a far miss is what the hash is for.
@@ -178,8 +197,25 @@ func (r *Registry) find(token string) *grant {
 	if !stored.equal(&presented) {
 		return nil
 	}
-	if g.left() <= 0 {
+	if left <= 0 {
 		r.expire(g) // before its timer, which stands still while a machine sleeps
+		return nil
+	}
+	return g
+}
+
+// live returns the live grant of an id, or nil.
+func (r *Registry) live(id string) *grant {
+	r.ready()
+	r.mu.RLock()
+	g := r.byID[id]
+	var left time.Duration
+	if g != nil {
+		left = g.left()
+	}
+	r.mu.RUnlock()
+	if g != nil && left <= 0 {
+		r.expire(g)
 		return nil
 	}
 	return g
@@ -197,9 +233,7 @@ func (r *Registry) Lookup(token string) (GrantInfo, bool) {
 
 // Grant returns the live grant of that id.
 func (r *Registry) Grant(id string) (GrantInfo, bool) {
-	r.mu.RLock()
-	g := r.byID[id]
-	r.mu.RUnlock()
+	g := r.live(id)
 	if g == nil {
 		return GrantInfo{}, false
 	}
@@ -208,8 +242,14 @@ func (r *Registry) Grant(id string) (GrantInfo, bool) {
 
 // Grants returns all live grants, the oldest first.
 func (r *Registry) Grants() []GrantInfo {
+	r.ready()
 	r.mu.RLock()
-	grants := slices.Collect(maps.Values(r.byID))
+	grants := make([]*grant, 0, len(r.byID))
+	for _, g := range r.byID {
+		if g.left() > 0 {
+			grants = append(grants, g)
+		}
+	}
 	r.mu.RUnlock()
 	out := make([]GrantInfo, len(grants))
 	for i, g := range grants {
@@ -226,6 +266,7 @@ func (r *Registry) Grants() []GrantInfo {
 // answers leave, and streams and sessions end, within [Limits.Revoke] and a
 // little. It can be called from a handler of the same grant.
 func (r *Registry) Revoke(id string) bool {
+	r.ready()
 	r.mu.Lock()
 	g := r.byID[id]
 	if g != nil {
@@ -235,13 +276,14 @@ func (r *Registry) Revoke(id string) bool {
 	if g == nil {
 		return false
 	}
-	g.end(endRevoked)
+	endAll([]*grant{g}, endRevoked)
 	return true
 }
 
 // RevokeTask ends every grant of a task as [Registry.Revoke] does, and returns
 // how many there were.
 func (r *Registry) RevokeTask(task string) int {
+	r.ready()
 	var grants []*grant
 	r.mu.Lock()
 	for g := r.byTask[task]; g != nil; g = r.byTask[task] {
@@ -249,9 +291,7 @@ func (r *Registry) RevokeTask(task string) int {
 		grants = append(grants, g)
 	}
 	r.mu.Unlock()
-	for _, g := range grants {
-		g.end(endRevoked)
-	}
+	endAll(grants, endRevoked)
 	return len(grants)
 }
 
@@ -287,6 +327,7 @@ func (r *Registry) removeLocked(g *grant) {
 // Call it before [http.Server.Shutdown], which waits for the streams that this
 // ends, and not from a handler, for which it would wait.
 func (r *Registry) Shutdown(ctx context.Context) error {
+	r.ready()
 	r.draining.Store(true)
 	r.mu.Lock()
 	r.closed = true
@@ -308,9 +349,7 @@ func (r *Registry) Shutdown(ctx context.Context) error {
 		r.timer.Stop()
 	}
 	r.mu.Unlock()
-	for _, g := range grants {
-		g.end(endShutdown)
-	}
+	endAll(grants, endShutdown)
 	r.catalog.end()
 	ended := make(chan struct{})
 	go func() {

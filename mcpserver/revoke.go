@@ -6,26 +6,38 @@ import (
 	"time"
 )
 
-// end ends a grant that has been taken out of the registry's maps; see
+// endAll ends grants that have been taken out of the registry's maps, and tells of it
+// once all of them are: whoever is told cannot keep one alive.
+func endAll(grants []*grant, why *endReason) {
+	calls := make([]int, len(grants))
+	for i, g := range grants {
+		calls[i] = g.end(why)
+	}
+	for i, g := range grants {
+		g.tell(why, calls[i])
+	}
+}
+
+// end ends one of them and returns how many calls were in flight; see
 // docs/mcpserver.md for the order and its reasons.
-func (g *grant) end(why *endReason) {
+func (g *grant) end(why *endReason) (inFlight int) {
 	e, calls := g.cancelCalls(why)
-	g.tell(why, len(calls))
 	if e == nil {
 		g.reg.ending.Done()
-		return
+		return 0
 	}
 	g.mu.Lock()
 	quiet := len(e.open) == 0 && len(e.sessions) == 0
 	g.mu.Unlock()
 	if quiet {
 		g.reg.ending.Done()
-		return
+		return len(calls)
 	}
 	go func() {
 		defer g.reg.ending.Done()
 		e.finish()
 	}()
+	return len(calls)
 }
 
 // cancelCalls is what has happened when Revoke returns: nothing new begins, and

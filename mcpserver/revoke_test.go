@@ -293,7 +293,7 @@ func TestRevokeTask(t *testing.T) {
 // TestExpiryClockSetBack: a wall clock that is set back lets no token live
 // longer. [T5]
 func TestExpiryClockSetBack(t *testing.T) {
-	h := serve(t, mcpserver.Options{})
+	h := serve(t, mcpserver.Options{Limits: mcpserver.Limits{Lifetime: math.MaxInt64}})
 	m := h.mint(t, mcpserver.Grant{TTL: 300 * time.Millisecond})
 	last := h.mint(t, mcpserver.Grant{TTL: math.MaxInt64})
 	h.SetBack(24 * time.Hour)

@@ -1,17 +1,27 @@
 package mcpserver
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/plugberth/plugberth/internal/printable"
 )
 
-// maxDetail bounds the text of an error in the log.
-const maxDetail = 1024
+const (
+	maxDetail   = 1024 // bytes of the text of an error in the log
+	maxToolName = 128  // bytes of a name that an agent chose, in logs and events
+)
+
+// bounded cuts a text for an agent at a limit in bytes, and makes UTF-8 of it.
+func bounded(text string, limit int) string {
+	const more = " […]"
+	if len(text) > limit {
+		text = cut(text, max(limit-len(more), 0)) + more
+	}
+	return strings.ToValidUTF8(text, "")
+}
 
 // errorText is the text of a handler's error for the log, with the arguments of
 // the call taken out of it: an error often quotes what it is about.
@@ -38,37 +48,3 @@ func panicText(v any) (text string) {
 
 // stack is the stack of a panic. It holds names and addresses, no values.
 func stack() string { return cut(string(debug.Stack()), 8<<10) }
-
-// guarded is the host's log handler, which cannot end the process: a panic in
-// it loses the record, or the records that would have had the attributes.
-type guarded struct{ slog.Handler }
-
-// Enabled implements [slog.Handler].
-func (g guarded) Enabled(ctx context.Context, level slog.Level) bool {
-	defer func() { recover() }()
-	return g.Handler.Enabled(ctx, level)
-}
-
-// Handle implements [slog.Handler].
-func (g guarded) Handle(ctx context.Context, r slog.Record) error {
-	defer func() { recover() }()
-	return g.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements [slog.Handler].
-func (g guarded) WithAttrs(attrs []slog.Attr) (h slog.Handler) {
-	defer silentOnPanic(&h)
-	return guarded{g.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements [slog.Handler].
-func (g guarded) WithGroup(name string) (h slog.Handler) {
-	defer silentOnPanic(&h)
-	return guarded{g.Handler.WithGroup(name)}
-}
-
-func silentOnPanic(h *slog.Handler) {
-	if recover() != nil {
-		*h = slog.DiscardHandler
-	}
-}

@@ -50,9 +50,10 @@ func (f *fleet) heard(b testing.TB, before int64) {
 
 // benchTools declares a number of tools, by as many plugins as it takes.
 func benchTools(b testing.TB, c *catalog.Catalog, generation, tools int) *catalog.Snapshot {
-	for at := 0; at < tools; at += catalog.MaxTools {
+	const most = 16 // of one plugin
+	for at := 0; at < tools; at += most {
 		var list []catalog.Tool
-		for i := at; i < min(at+catalog.MaxTools, tools); i++ {
+		for i := at; i < min(at+most, tools); i++ {
 			tool := declared(fmt.Sprintf("tool_%03d", i), fmt.Sprint("generation ", generation))
 			list = append(list, tool)
 		}

@@ -41,8 +41,8 @@ type ToolDef struct {
 // An error tells the agent only that the tool failed; the first KiB of it is
 // logged, without what can be recognized in it of the arguments: keep what the
 // agent said out of errors all the same. To tell the agent something, return a
-// [Result] with IsError, or an error for agents of the channel package. A panic
-// counts as an error.
+// [Result] with IsError, or a [channel.AgentError], whose text has the bound of
+// results. A panic counts as an error.
 type Handler func(ctx context.Context, call Call) (Result, error)
 
 // Call is one call of a tool.
@@ -51,7 +51,8 @@ type Call struct {
 	Tool string
 	// Arguments is a JSON object that fits the input schema. No member of it
 	// stands twice, and none has the name of a declared one in other letter
-	// case, so that encoding/json reads what the schema has judged.
+	// case, so that encoding/json reads what the schema has judged. Numbers were
+	// judged as float64 has them.
 	Arguments json.RawMessage
 
 	value map[string]any // the same, decoded
@@ -59,10 +60,14 @@ type Call struct {
 }
 
 // Progress tells a client that asked for it how far the call is. total is 0
-// where it is not known. It does nothing for a client that did not ask.
+// where it is not known. It does nothing for a client that did not ask, and once
+// the call has ended it returns the error of the call's context.
 func (c Call) Progress(ctx context.Context, done, total float64, message string) error {
 	if c.state == nil || c.state.req == nil {
 		return nil
+	}
+	if err := c.state.Err(); err != nil {
+		return err
 	}
 	token := c.state.req.Params.GetProgressToken()
 	if token == nil {
@@ -89,7 +94,8 @@ type Result struct {
 }
 
 // Tool is a tool that was checked. It is immutable, safe for concurrent use,
-// and made once for any number of grants.
+// and made once for any number of grants. The zero Tool is none: [Registry.Mint]
+// refuses it.
 type Tool struct {
 	wire    *mcp.Tool
 	input   *toolschema.Schema
@@ -99,8 +105,13 @@ type Tool struct {
 	handler Handler
 }
 
-// Name returns the tool's name.
-func (t *Tool) Name() string { return t.wire.Name }
+// Name returns the tool's name, "" where it was not made by [NewTool].
+func (t *Tool) Name() string {
+	if t == nil || t.wire == nil {
+		return ""
+	}
+	return t.wire.Name
+}
 
 // NewTool checks a definition and compiles its schemas. The error matches
 // [ErrTool].

@@ -15,9 +15,13 @@ type measure struct {
 	// circle once.
 	expanded int
 	// work bounds how many subschemas are applied to one value, with what is
-	// in it, that no circle leads to. Of the properties of an object only the
+	// in it, that no circle leads to, where one that compares with many values
+	// or with numbers counts for more. Of the properties of an object only the
 	// most expensive counts, because one value is one property.
 	work int
+	// text is the same for what is done with each byte of a string: the sizes
+	// of patterns.
+	text int
 	// growth is how many times a circle applies itself to one value one level
 	// down: with 1 the work grows with the size of the value, with 2 it doubles
 	// at each level.
@@ -44,6 +48,7 @@ type node struct {
 	circle     int // the number of its strongly connected component
 	state      uint8
 	work       int
+	text       int
 	expanded   int
 	returns    int // how often its circle applies itself one level down
 }
@@ -53,6 +58,8 @@ type graph struct {
 	nodes   map[string]*node // by JSON pointer
 	anchors map[string]string
 	limit   int
+
+	patterns int // instructions of all
 
 	counter int
 	stack   []*node
@@ -91,7 +98,7 @@ func measureSchema(doc map[string]any, limit int) (measure, error) {
 			return measure{}, err
 		}
 		m.growth = max(m.growth, n.returns)
-		m.work = max(m.work, n.work)
+		m.work, m.text = max(m.work, n.work), max(m.text, n.text)
 	}
 	m.expanded = root.expanded
 	if m.expanded > limit {
@@ -100,23 +107,42 @@ func measureSchema(doc map[string]any, limit int) (measure, error) {
 	return m, nil
 }
 
-// findAnchors collects the names that references can use, and refuses a schema
-// within the schema that has a name of its own: references in it would mean
-// something else.
+// findAnchors collects the names that references can use. It refuses a schema
+// within the schema that has a name of its own, and a name that stands twice,
+// wherever that is: for the validator references could mean something else than
+// here.
 func (g *graph) findAnchors(v any, at string, top bool) error {
 	switch v := v.(type) {
 	case map[string]any:
+		add := func(name string) error {
+			if had, ok := g.anchors[name]; ok && had != at {
+				return fmt.Errorf("%w: it has two anchors of one name", ErrReference)
+			}
+			g.anchors[name] = at
+			return nil
+		}
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 			if s, ok := v[key].(string); ok {
-				g.anchors[s] = at
+				if err := add(s); err != nil {
+					return err
+				}
 			}
 		}
+		// The oldest draft says id for $id, as a schema inside can, too, that
+		// names it.
+		_, named := v["$schema"].(string)
+		oldest := named && !top || strings.Contains(fmt.Sprint(g.root["$schema"]), "draft-04")
 		for _, key := range []string{"$id", "id"} {
 			if s, ok := v[key].(string); ok {
 				if name, found := strings.CutPrefix(s, "#"); found {
-					g.anchors[name] = at
-				} else if !top && key == "$id" {
-					return fmt.Errorf("%w: a schema inside it has an $id of its own", ErrReference)
+					if decoded, err := url.PathUnescape(name); err == nil {
+						name = decoded
+					}
+					if err := add(name); err != nil {
+						return err
+					}
+				} else if !top && (key == "$id" || oldest) {
+					return fmt.Errorf("%w: a schema inside it has an %s of its own", ErrReference, key)
 				}
 			}
 		}
@@ -142,9 +168,15 @@ func (g *graph) visit(at string, v any) (*node, error) {
 	}
 	n := &node{value: v}
 	g.nodes[at] = n
+	n.work = 1
 	s, ok := v.(map[string]any)
 	if !ok {
 		return n, nil
+	}
+	n.work = workOf(s)
+	n.text = textOf(s)
+	if g.patterns = g.add(g.patterns, n.text); g.patterns > maxPatterns {
+		return nil, fmt.Errorf("%w: its patterns are too large", ErrTooLarge)
 	}
 	add := func(key string, value any, group string, down bool) error {
 		to, err := g.visit(at+"/"+key, value)
@@ -329,17 +361,17 @@ func (g *graph) weigh(n *node) error {
 		return fmt.Errorf("%w: it leads back to itself without going into the value", ErrReference)
 	}
 	n.state = weighing
-	n.work, n.expanded = 1, 1
-	groups := map[string][2]int{}
+	n.expanded = 1
+	groups := map[string][3]int{}
 	for _, e := range n.edges {
-		work, returns := 0, 0
+		work, text, returns := 0, 0, 0
 		if e.down && e.to.circle == n.circle {
 			returns = 1
 		} else {
 			if err := g.weigh(e.to); err != nil {
 				return err
 			}
-			work = e.to.work
+			work, text = e.to.work, e.to.text
 			n.expanded = g.add(n.expanded, e.to.expanded)
 			if e.to.circle == n.circle {
 				returns = e.to.returns
@@ -347,14 +379,14 @@ func (g *graph) weigh(n *node) error {
 		}
 		if e.group != "" {
 			best := groups[e.group]
-			groups[e.group] = [2]int{max(best[0], work), max(best[1], returns)}
+			groups[e.group] = [3]int{max(best[0], work), max(best[1], returns), max(best[2], text)}
 			continue
 		}
-		n.work = g.add(n.work, work)
+		n.work, n.text = addWork(n.work, work), addWork(n.text, text)
 		n.returns = g.add(n.returns, returns)
 	}
 	for _, best := range groups {
-		n.work = g.add(n.work, best[0])
+		n.work, n.text = addWork(n.work, best[0]), addWork(n.text, best[2])
 		n.returns = g.add(n.returns, best[1])
 	}
 	n.state = weighed
@@ -363,3 +395,6 @@ func (g *graph) weigh(n *node) error {
 
 // add adds without overflow: beyond the limit there is only "more".
 func (g *graph) add(a, b int) int { return min(a+b, g.limit+1) }
+
+// addWork is the same for what has no limit by itself.
+func addWork(a, b int) int { return min(a+b, 1<<30) }

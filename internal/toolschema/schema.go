@@ -49,7 +49,8 @@ type Limits struct {
 const maxDepth = 200
 
 // budget bounds how many subschemas are applied to one value and what is in
-// it. 20 million take the validator some seconds.
+// it, those that cost more counted by what they cost. 20 million take the
+// validator some seconds.
 const budget = 20_000_000
 
 // Schema is a schema that was measured. It is immutable and safe for
@@ -131,6 +132,7 @@ func (s *Schema) compileOnce() (compiled *jsonschema.Schema, err error) {
 	const name = "urn:plugberth:tool"
 	c := jsonschema.NewCompiler()
 	c.UseLoader(refuseLoader{})
+	c.UseRegexpEngine(compileRegexp)
 	c.DefaultDraft(jsonschema.Draft2020)
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, ErrNoValidator
@@ -149,15 +151,21 @@ func (s *Schema) Compile() error {
 }
 
 // Validate judges a value, which is decoded JSON: nil, bool, float64, string,
-// []any and map[string]any. It fails with an [*InvalidError] that says what is
-// wrong, with [ErrTooComplex], or with [ErrNoValidator].
+// []any and map[string]any. It has to be an object, also where the schema's draft
+// ignores the type of the root because a reference stands beside it. It fails with
+// an [*InvalidError] that says what is wrong, with [ErrTooComplex], or with
+// [ErrNoValidator].
 func (s *Schema) Validate(v any) (err error) {
 	compiled, err := s.compile()
 	if err != nil {
 		return err
 	}
 	nodes, levels := size(v, 0)
-	if !s.measure.allows(nodes, levels) {
+	text := 0
+	if s.measure.text > 0 {
+		text = stringBytes(v)
+	}
+	if !s.measure.allows(nodes, levels, text) {
 		return ErrTooComplex
 	}
 	defer func() {
@@ -167,6 +175,9 @@ func (s *Schema) Validate(v any) (err error) {
 	}()
 	if err := compiled.Validate(v); err != nil {
 		return invalid(err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return &InvalidError{Problems: []Problem{{Message: "has to be an object"}}}
 	}
 	return nil
 }
@@ -184,10 +195,10 @@ func (s *Schema) ValidateJSON(text []byte) error {
 	return s.Validate(v)
 }
 
-// allows reports whether a value of so many nodes and levels stays within the
-// budget.
-func (m measure) allows(nodes, levels int) bool {
-	cost := float64(m.work) * float64(nodes)
+// allows reports whether a value of so many nodes, levels and bytes of strings stays
+// within the budget.
+func (m measure) allows(nodes, levels, text int) bool {
+	cost := float64(m.work)*float64(nodes) + float64(m.text)*float64(text)/bytesWork
 	if m.growth > 1 {
 		cost *= math.Pow(float64(m.growth), float64(levels))
 	}
@@ -231,4 +242,21 @@ func size(v any, at int) (nodes, levels int) {
 		}
 	}
 	return nodes, levels
+}
+
+// stringBytes counts the bytes of all strings in v, names included.
+func stringBytes(v any) (n int) {
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case map[string]any:
+		for name, c := range v {
+			n += len(name) + stringBytes(c)
+		}
+	case []any:
+		for _, c := range v {
+			n += stringBytes(c)
+		}
+	}
+	return n
 }

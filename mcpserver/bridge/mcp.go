@@ -14,6 +14,7 @@ import (
 
 	"github.com/plugberth/plugberth/channel"
 	"github.com/plugberth/plugberth/internal/modeltext"
+	"github.com/plugberth/plugberth/internal/safelog"
 	"github.com/plugberth/plugberth/mcpclient"
 	"github.com/plugberth/plugberth/mcpserver"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
@@ -23,8 +24,8 @@ import (
 type MCPOptions struct {
 	// Surfaces says on which surfaces a tool is seen; without any it is seen
 	// nowhere. It is called for each tool when the host's list changes, one after
-	// the other, and says the same for the same tool. It is required: what agents
-	// see of a server is a choice.
+	// the other, and says the same for the same tool. A panic in it leaves that
+	// tool out. It is required: what agents see of a server is a choice.
 	Surfaces func(mcpclient.Tool) []string
 	// Logger gets a record of each tool that cannot be offered. nil is silent.
 	Logger *slog.Logger
@@ -33,7 +34,8 @@ type MCPOptions struct {
 // MCP offers the tools of a client host through a catalog and follows their
 // changes: servers that come and go, lists that change, tools that are held back
 // until they are accepted. It is the invoker of these tools. It is safe for
-// concurrent use and has to be closed.
+// concurrent use and has to be closed. Make one with [NewMCP]: the zero MCP offers
+// nothing.
 type MCP struct {
 	host    *mcpclient.Host
 	catalog *catalog.Catalog
@@ -52,14 +54,18 @@ type MCP struct {
 }
 
 // NewMCP offers what the host has now and follows it until [MCP.Close], or until
-// the host is closed, which takes all of it away. It fails where Surfaces is missing.
+// the host is closed, which takes all of it away. It fails where the host, the
+// catalog or Surfaces is missing.
 func NewMCP(host *mcpclient.Host, c *catalog.Catalog, opts MCPOptions) (*MCP, error) {
-	if opts.Surfaces == nil {
+	switch {
+	case host == nil:
+		return nil, errors.New("bridge: the host is missing")
+	case c == nil:
+		return nil, errNoCatalog
+	case opts.Surfaces == nil:
 		return nil, errors.New("bridge: MCPOptions.Surfaces is missing")
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = safelog.New(opts.Logger)
 	m := &MCP{host: host, catalog: c, opts: opts, plugins: map[string]bool{}}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -68,6 +74,8 @@ func NewMCP(host *mcpclient.Host, c *catalog.Catalog, opts MCPOptions) (*MCP, er
 	m.work.Go(func() { m.follow(events) })
 	return m, nil
 }
+
+var errNoCatalog = errors.New("bridge: the catalog is missing")
 
 func (m *MCP) follow(events <-chan mcpclient.Event) {
 	changed, stop := m.catalog.Watch()
@@ -99,7 +107,7 @@ func (m *MCP) follow(events <-chan mcpclient.Event) {
 func (m *MCP) Sync() {
 	m.syncing.Lock()
 	defer m.syncing.Unlock()
-	if m.closed {
+	if m.closed || m.host == nil {
 		return
 	}
 	var problems []Problem
@@ -110,8 +118,12 @@ func (m *MCP) Sync() {
 	digests := map[string]string{}
 	for _, t := range m.host.Tools() {
 		plugin := t.Server.Plugin
-		tool := declaration(t, m.opts.Surfaces(t))
-		switch err := tool.CheckBridged(); {
+		surfaces, err := m.surfaces(t)
+		tool := declaration(t, surfaces)
+		if err == nil {
+			err = tool.CheckBridged()
+		}
+		switch {
 		case err != nil:
 			leaveOut(plugin, t.Name, err)
 		case len(tools[plugin]) == catalog.MaxBridged:
@@ -169,6 +181,16 @@ func (m *MCP) Sync() {
 	}
 }
 
+// surfaces asks the host where a tool is seen.
+func (m *MCP) surfaces(t mcpclient.Tool) (list []string, err error) {
+	defer func() {
+		if recover() != nil {
+			list, err = nil, errors.New("MCPOptions.Surfaces panicked")
+		}
+	}()
+	return m.opts.Surfaces(t), nil
+}
+
 // declaration is a tool of a server as a catalog has it.
 func declaration(t mcpclient.Tool, surfaces []string) catalog.Tool {
 	out := catalog.Tool{
@@ -204,8 +226,11 @@ func (m *MCP) Invoke(ctx context.Context, inv mcpserver.Invocation) (mcpserver.R
 	m.mu.RLock()
 	digest, ok := m.offered[name]
 	m.mu.RUnlock()
-	tool, there := m.host.Lookup(name)
-	if !ok || !there || tool.Digest != digest {
+	if ok { // and then there is a host
+		tool, there := m.host.Lookup(name)
+		ok = there && tool.Digest == digest
+	}
+	if !ok {
 		return mcpserver.Result{}, &channel.Refusal{
 			Text: "Not done: the tool has changed or is gone. List the tools again, and go by what they say then.",
 			Err:  mcpclient.ErrUnknownTool,
@@ -251,7 +276,9 @@ func forAgent(ctx context.Context, err error) error {
 // Close takes the tools out of the catalog and ends following. Calls in flight
 // are canceled as those of withdrawn tools are.
 func (m *MCP) Close() {
-	m.stop()
+	if m.stop != nil {
+		m.stop()
+	}
 	m.work.Wait()
 	m.end()
 }

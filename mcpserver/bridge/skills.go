@@ -12,6 +12,7 @@ import (
 
 	"github.com/plugberth/plugberth/channel"
 	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/internal/safelog"
 	"github.com/plugberth/plugberth/mcpserver"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 	"github.com/plugberth/plugberth/paths"
@@ -40,7 +41,8 @@ type SkillsOptions struct {
 // lists the skills and hands over one ([skills.Offer.Activate]), and
 // read_skill_resource, which hands over one file of a skill
 // ([skills.Offer.ReadResource]). The names of the skills are an enumeration in
-// both schemas. It is the invoker of these tools, and safe for concurrent use.
+// both schemas. It is the invoker of these tools, and safe for concurrent use. Make
+// one with [NewSkills]: the zero Skills has no catalog.
 type Skills struct {
 	catalog *catalog.Catalog
 	opts    SkillsOptions
@@ -54,9 +56,7 @@ type Skills struct {
 
 // NewSkills returns a bridge without skills, which offers nothing yet.
 func NewSkills(c *catalog.Catalog, opts SkillsOptions) *Skills {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = safelog.New(opts.Logger)
 	opts.Surfaces = slices.Clone(opts.Surfaces)
 	return &Skills{catalog: c, opts: opts}
 }
@@ -73,8 +73,12 @@ const (
 // descriptions find none in the list are shown by name; [Skills.Problems] tells.
 //
 // It fails, and offers what it offered, where the catalog refuses the tools: for a
-// surface that is none, or because another tool has one of the names.
+// surface that is none, or because another tool has one of the names. It fails
+// where there is no catalog.
 func (s *Skills) Set(set *skills.Set) error {
+	if s.catalog == nil {
+		return errNoCatalog
+	}
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	var list []skills.Offer

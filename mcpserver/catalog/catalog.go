@@ -27,8 +27,11 @@ type Options struct {
 var ErrOptions = errors.New("catalog: unusable options")
 
 // Catalog is what plugins declare. It is safe for concurrent use, and reading a
-// snapshot never waits for a change.
+// snapshot never waits for a change. Make one with [New]; the zero Catalog is one
+// with the zero [Options], whose generation begins with its first use. It must not
+// be copied.
 type Catalog struct {
+	making   sync.Once // guards the next two, and the first of all else
 	prefix   string
 	reserved map[string]bool
 
@@ -57,33 +60,47 @@ func (d *declared) all() []Entry {
 	return out
 }
 
-// New returns an empty catalog, of a new generation.
+const defaultPrefix = "plugin"
+
+// New returns an empty catalog, of a new generation. It fails with [ErrOptions].
 func New(opts Options) (*Catalog, error) {
 	if opts.Prefix == "" {
-		opts.Prefix = "plugin"
+		opts.Prefix = defaultPrefix
 	}
 	if !prefixName.MatchString(opts.Prefix) {
 		return nil, fmt.Errorf("%w: the prefix is not 1 to 16 small letters, digits and _", ErrOptions)
 	}
-	c := &Catalog{
-		prefix: opts.Prefix, reserved: map[string]bool{},
-		plugins: map[string]*declared{}, watchers: map[*watcher]struct{}{},
-	}
-	for _, name := range opts.Reserved {
-		c.reserved[name] = true
-	}
-	c.current.Store(&Snapshot{generation: newGeneration(time.Now()), revision: 1})
+	c := new(Catalog)
+	c.making.Do(func() { c.fill(opts) })
 	return c, nil
 }
 
+// ready fills a Catalog that was not made by New.
+func (c *Catalog) ready() {
+	c.making.Do(func() { c.fill(Options{Prefix: defaultPrefix}) })
+}
+
+func (c *Catalog) fill(opts Options) {
+	c.prefix, c.reserved = opts.Prefix, map[string]bool{}
+	for _, name := range opts.Reserved {
+		c.reserved[name] = true
+	}
+	c.plugins, c.watchers = map[string]*declared{}, map[*watcher]struct{}{}
+	c.current.Store(&Snapshot{generation: newGeneration(time.Now()), revision: 1})
+}
+
 // Snapshot returns the catalog as it is now.
-func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
+func (c *Catalog) Snapshot() *Snapshot {
+	c.ready()
+	return c.current.Load()
+}
 
 // Declare puts a plugin's tools in force, in place of those it had; with none
 // the plugin stays known and offers nothing. All of them are judged first, and
 // the schemas compiled: with an error, a [DeclarationError], nothing changes. A
 // plugin that is suspended stays so.
 func (c *Catalog) Declare(name string, tools ...Tool) error {
+	c.ready()
 	entries, err := c.judge(name, tools)
 	if err != nil {
 		return err
@@ -109,6 +126,7 @@ func (c *Catalog) Declare(name string, tools ...Tool) error {
 // [MaxBridged], a description by [MaxBridgedDescription], and it may be empty.
 // Everything else is as for [Catalog.Declare], errors and suspension included.
 func (c *Catalog) Bridge(source, name string, tools ...Tool) error {
+	c.ready()
 	entries, err := c.judgeBridged(source, name, tools)
 	if err != nil {
 		return err
@@ -167,8 +185,8 @@ func (c *Catalog) judge(name string, tools []Tool) ([]Entry, error) {
 	if err := plugin.CheckName(name); err != nil {
 		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: %w", ErrDeclaration, err)}
 	}
-	if len(tools) > MaxTools {
-		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: it has more than %d tools", ErrDeclaration, MaxTools)}
+	if len(tools) > maxTools {
+		return nil, &DeclarationError{Plugin: name, Err: fmt.Errorf("%w: it has more than %d tools", ErrDeclaration, maxTools)}
 	}
 	entries := make([]Entry, 0, len(tools))
 	for _, t := range tools {
@@ -222,6 +240,7 @@ func (c *Catalog) sorted(name string, entries []Entry) error {
 // so what it follows has to let go of the plugin as well. It does nothing where
 // the plugin is not known.
 func (c *Catalog) Withdraw(name string) {
+	c.ready()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.plugins, name)
@@ -238,6 +257,7 @@ func (c *Catalog) Suspend(name string) bool { return c.suspend(name, true) }
 func (c *Catalog) Resume(name string) bool { return c.suspend(name, false) }
 
 func (c *Catalog) suspend(name string, suspended bool) bool {
+	c.ready()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.plugins[name]
@@ -283,6 +303,7 @@ func (w *watcher) wake() {
 // that ends it. The channel has a value from the beginning, so that a reader
 // which takes a snapshot for each value misses none. It is not closed.
 func (c *Catalog) Watch() (changed <-chan struct{}, stop func()) {
+	c.ready()
 	w := &watcher{signal: make(chan struct{}, 1)}
 	w.signal <- struct{}{}
 	c.mu.Lock()

@@ -137,7 +137,7 @@ func TestExposedName(t *testing.T) { // [K2]
 		{strings.Repeat("x", 16), long, strings.Repeat("t", 32), strings.Repeat("x", 16) + "_ppppp_" + strings.Repeat("t", 32) + "_"},
 	} {
 		got := ExposedName(tt.prefix, tt.plugin, tt.tool)
-		if !strings.HasPrefix(got, tt.want) || len(got) > MaxName || strings.HasSuffix(tt.want, "_") == (got == tt.want) {
+		if !strings.HasPrefix(got, tt.want) || len(got) > maxName || strings.HasSuffix(tt.want, "_") == (got == tt.want) {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
@@ -468,7 +468,7 @@ func FuzzSnapshot(f *testing.F) {
 			t.Fatalf("%s\nbecame %s", once, twice)
 		}
 		for _, e := range s.Entries() {
-			if len(e.Name) > MaxName || !strings.Contains(e.Name, "_") {
+			if len(e.Name) > maxName || !strings.Contains(e.Name, "_") {
 				t.Fatalf("name %q", e.Name)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/plugberth/plugberth/internal/safelog"
 )
 
 // Target takes snapshots, such as an endpoint in another process.
@@ -36,7 +38,8 @@ type RefresherOptions struct {
 // the pushes run one after another, and changes that come while one runs become
 // one push after it; targets do not wait for each other. What failed is tried
 // again with the next change, or with [Refresher.Signal]. It is safe for
-// concurrent use and has to be closed.
+// concurrent use and has to be closed. Make one with [NewRefresher]: the zero
+// Refresher is closed.
 type Refresher struct {
 	source  func() *Snapshot
 	timeout time.Duration
@@ -73,10 +76,7 @@ func NewRefresher(c *Catalog, opts RefresherOptions) *Refresher {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 10 * time.Second
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	r := &Refresher{source: c.Snapshot, timeout: opts.Timeout, log: opts.Logger, targets: map[string]*target{}}
+	r := &Refresher{source: c.Snapshot, timeout: opts.Timeout, log: safelog.New(opts.Logger), targets: map[string]*target{}}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	changed, stop := c.Watch()
 	r.stop = stop
@@ -98,7 +98,7 @@ func NewRefresher(c *Catalog, opts RefresherOptions) *Refresher {
 func (r *Refresher) Add(name string, t Target) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || r.source == nil {
 		return ErrRefresherClosed
 	}
 	if old := r.targets[name]; old != nil {
@@ -159,7 +159,22 @@ func (r *Refresher) push(t *target) {
 		t.wanted = false
 		r.mu.Unlock()
 
-		err := r.pushOnce(t, s)
+		r.pushOnce(t, s)
+	}
+}
+
+// pushOnce pushes one snapshot and notes what came of it.
+func (r *Refresher) pushOnce(t *target, s *Snapshot) {
+	ctx, cancel := context.WithTimeout(t.ctx, r.timeout)
+	defer cancel()
+	err, returned := error(nil), false
+	defer func() {
+		ended := false // the goroutine, by the target
+		if !returned {
+			v := recover()
+			ended = v == nil
+			err = fmt.Errorf("catalog: the target panicked with a value of type %T", v)
+		}
 		r.mu.Lock()
 		t.err = err
 		if err == nil {
@@ -169,26 +184,25 @@ func (r *Refresher) push(t *target) {
 		if err != nil && t.ctx.Err() == nil {
 			r.log.Warn("a target did not take the tool catalog", "target", t.name, "revision", s.Revision(), "error", err)
 		}
-	}
-}
-
-func (r *Refresher) pushOnce(t *target, s *Snapshot) (err error) {
-	ctx, cancel := context.WithTimeout(t.ctx, r.timeout)
-	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("catalog: the target panicked: %v", v)
+		if ended {
+			r.work.Go(func() { r.push(t) })
 		}
 	}()
-	return t.Push(ctx, s)
+	err = t.Push(ctx, s)
+	returned = true
 }
 
 // Flush asks for a push to each target and waits until none is under way. It
-// returns what failed, by target, or the error of ctx.
+// returns what failed, by target, or an error: that of ctx, or
+// [ErrRefresherClosed].
 func (r *Refresher) Flush(ctx context.Context) (map[string]error, error) {
 	r.Signal()
 	for {
 		r.mu.Lock()
+		if r.closed || r.source == nil {
+			r.mu.Unlock()
+			return nil, ErrRefresherClosed
+		}
 		var busy chan struct{}
 		failed := map[string]error{}
 		for name, t := range r.targets {
@@ -216,6 +230,9 @@ func (r *Refresher) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	if r.source == nil {
+		return nil
+	}
 	r.stop()
 	r.cancel(ErrRefresherClosed)
 	done := make(chan struct{})

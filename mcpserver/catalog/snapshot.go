@@ -36,9 +36,6 @@ func (g Generation) Compare(o Generation) int {
 	return cmp.Or(cmp.Compare(g.start, o.start), cmp.Compare(g.random, o.random))
 }
 
-// IsZero reports whether g is the zero value.
-func (g Generation) IsZero() bool { return g == Generation{} }
-
 // String returns the generation as 32 hexadecimal digits, which sort as
 // Compare does.
 func (g Generation) String() string {
@@ -198,11 +195,14 @@ var ErrSnapshot = errors.New("catalog: not a snapshot")
 // It fails with [ErrSnapshot] and leaves s as it is. It must not be called on a
 // snapshot that is in use.
 func (s *Snapshot) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil // which encoding/json takes for nothing
+	}
 	var in snapshotJSON
 	if err := json.Unmarshal(text, &in); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if in.Generation.IsZero() != (in.Revision == 0) || in.Revision == 0 && len(in.Tools) > 0 {
+	if (in.Generation == Generation{}) != (in.Revision == 0) || in.Revision == 0 && len(in.Tools) > 0 {
 		return fmt.Errorf("%w: it has tools but no generation and revision", ErrSnapshot)
 	}
 	count := map[string]int{}
@@ -211,12 +211,13 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 		fail := func(reason any) error {
 			return fmt.Errorf("%w: %w", ErrSnapshot, &DeclarationError{e.Plugin, e.Tool.Name, fmt.Errorf("%w: %v", ErrDeclaration, reason)})
 		}
-		check, checkPlugin, most := e.check, plugin.CheckName, MaxTools
+		check, checkPlugin, most := Tool.check, plugin.CheckName, maxTools
 		if e.Source != "" {
-			check, checkPlugin, most = e.checkBridged, checkBridgedPlugin, MaxBridged
+			check, checkPlugin, most = Tool.checkBridged, checkBridgedPlugin, MaxBridged
 		}
+		e.InputSchema, e.OutputSchema = unescaped(e.InputSchema), unescaped(e.OutputSchema)
 		var err error
-		if e.in, e.out, err = check(); err != nil {
+		if e.in, e.out, err = check(e.Tool); err != nil {
 			return fail(err)
 		}
 		if err := checkPlugin(e.Plugin); err != nil {

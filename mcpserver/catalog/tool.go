@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,16 +18,17 @@ import (
 
 // The bounds of a declaration.
 const (
-	MaxTools       = 16       // tools of one plugin
-	MaxDescription = 1024     // bytes of a description
-	MaxSchema      = 64 << 10 // bytes of one schema
-	MaxSurfaces    = 16       // surfaces of one tool
-	MaxSurface     = 64       // bytes of the name of a surface
-	MaxTitle       = 256      // bytes of a title
+	maxTools       = 16   // tools of one plugin
+	maxDescription = 1024 // bytes of a description
+	maxSurfaces    = 16   // surfaces of one tool
+	maxSurface     = 64   // bytes of the name of a surface
+	maxTitle       = 256  // bytes of a title
 )
 
-// The bounds of what a bridge offers, where they are others.
+// The bounds of what a bridge offers ([Catalog.Bridge]). That of a schema is the
+// same for what a plugin declares.
 const (
+	MaxSchema             = 64 << 10 // bytes of one schema
 	MaxBridged            = 1000     // tools of one source for one plugin
 	MaxBridgedDescription = 16 << 10 // bytes of a description
 )
@@ -106,8 +108,8 @@ func (t Tool) check() (in, out *toolschema.Schema, err error) {
 	switch {
 	case !localName.MatchString(t.Name):
 		return nil, nil, invalid("its name is not a small letter or digit and up to 31 of those or _")
-	case t.Description == "" || len(t.Description) > MaxDescription:
-		return nil, nil, invalid("its description has not 1 to %d bytes", MaxDescription)
+	case t.Description == "" || len(t.Description) > maxDescription:
+		return nil, nil, invalid("its description has not 1 to %d bytes", maxDescription)
 	case strings.TrimSpace(t.Description) == "":
 		return nil, nil, invalid("its description is blank")
 	}
@@ -118,7 +120,7 @@ func (t Tool) check() (in, out *toolschema.Schema, err error) {
 func (t Tool) checkBridged() (in, out *toolschema.Schema, err error) {
 	switch {
 	case !bridgedName.MatchString(t.Name):
-		return nil, nil, invalid("its name is not 1 to %d letters, digits, _ and -", MaxName)
+		return nil, nil, invalid("its name is not 1 to %d letters, digits, _ and -", maxName)
 	case len(t.Description) > MaxBridgedDescription:
 		return nil, nil, invalid("its description has more than %d bytes", MaxBridgedDescription)
 	}
@@ -147,16 +149,16 @@ func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
 		return nil, nil, invalid(format, args...)
 	}
 	switch {
-	case len(t.Title) > MaxTitle || !utf8.ValidString(t.Title) || modeltext.Line(t.Title) != t.Title:
-		return fail("its title is not at most %d bytes of text that shows, on one line", MaxTitle)
+	case len(t.Title) > maxTitle || !utf8.ValidString(t.Title) || modeltext.Line(t.Title) != t.Title:
+		return fail("its title is not at most %d bytes of text that shows, on one line", maxTitle)
 	case !utf8.ValidString(t.Description) || modeltext.Clean(t.Description) != t.Description:
 		return fail("its description has characters that do not show")
-	case len(t.Surfaces) > MaxSurfaces:
-		return fail("it has more than %d surfaces", MaxSurfaces)
+	case len(t.Surfaces) > maxSurfaces:
+		return fail("it has more than %d surfaces", maxSurfaces)
 	}
 	for i, s := range t.Surfaces {
 		if CheckSurface(s) != nil {
-			return fail("a surface is not 1 to %d bytes of text that shows, on one line", MaxSurface)
+			return fail("a surface is not 1 to %d bytes of text that shows, on one line", maxSurface)
 		}
 		if slices.Contains(t.Surfaces[:i], s) {
 			return fail("a surface stands twice")
@@ -173,23 +175,26 @@ func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
 	return in, out, nil
 }
 
+// compile bounds a schema in the form that is kept, too, in which numbers are
+// written out.
 func compile(text json.RawMessage) (*toolschema.Schema, error) {
 	s, err := toolschema.Parse(text, toolschema.Limits{Bytes: MaxSchema})
 	if err != nil {
 		return nil, err
 	}
+	if len(schemaText(s)) > MaxSchema {
+		return nil, fmt.Errorf("%w: it has more than %d bytes once its numbers are written out", toolschema.ErrTooLarge, MaxSchema)
+	}
 	return s, s.Compile()
 }
 
-// ErrSurface: a name is no name of a surface.
-var ErrSurface = errors.New("catalog: not the name of a surface")
+var errSurface = errors.New("catalog: not the name of a surface")
 
 // CheckSurface returns nil if name can be the name of a surface: 1 to 64 bytes
-// of UTF-8 that show, on one line, without a blank at either end. It fails with
-// [ErrSurface] otherwise.
+// of UTF-8 that show, on one line, without a blank at either end.
 func CheckSurface(name string) error {
-	if name == "" || len(name) > MaxSurface || !utf8.ValidString(name) || modeltext.Line(name) != name {
-		return ErrSurface
+	if name == "" || len(name) > maxSurface || !utf8.ValidString(name) || modeltext.Line(name) != name {
+		return errSurface
 	}
 	return nil
 }
@@ -210,12 +215,30 @@ func (t Tool) normal(in, out *toolschema.Schema) Tool {
 }
 
 // schemaText cannot fail: the schema was read from JSON.
-func schemaText(s *toolschema.Schema) json.RawMessage {
-	text, err := json.Marshal(s.Doc())
-	if err != nil {
+func schemaText(s *toolschema.Schema) json.RawMessage { return plainJSON(s.Doc()) }
+
+// plainJSON is v as JSON without the escapes of HTML.
+func plainJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return nil
 	}
-	return text
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// unescaped is the text of a schema that was kept and came by way of
+// encoding/json, which writes three characters as six each.
+func unescaped(text json.RawMessage) json.RawMessage {
+	if len(text) <= MaxSchema || len(text) > 6*MaxSchema {
+		return text
+	}
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return text
+	}
+	return plainJSON(v)
 }
 
 func (t Tool) equal(o Tool) bool {
