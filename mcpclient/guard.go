@@ -51,7 +51,7 @@ type guard struct {
 	legacy                          bool     // the transport is sse
 	oauth                           bool     // the SDK has a handler for 401 and 403
 	fixed                           http.Header
-	allowed                         func(origin string) bool // nil refuses
+	allowed                         map[origin]bool // beside own
 	egress                          *Egress
 	proxied                         bool
 	limits                          Limits
@@ -270,7 +270,7 @@ func (g *guard) reachable(o origin) error {
 		return nil
 	case o.scheme == "http" && !namesLoopback(o.host):
 		return errInsecure
-	case g.allowed == nil || !g.allowed(o.String()):
+	case !g.allowed[o]:
 		return errForeign
 	}
 	return nil

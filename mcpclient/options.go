@@ -51,12 +51,14 @@ type Options struct {
 	// none, whatever the environment says. A proxy resolves names itself, so
 	// Egress then judges the proxy's address and not the server's.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Origins says that a server may redirect to an origin other than its own,
-	// or announce it as the endpoint of a legacy SSE stream. The origin is
-	// scheme, host and port where it is not the default, in lower case. nil
-	// refuses all. What the package configures as headers and what the host
-	// gives as credentials does not go there in any case.
-	Origins func(id ServerID, origin string) bool
+	// Origins names the origins other than its own that a server may redirect
+	// to, or announce as the endpoint of a legacy SSE stream, each as
+	// scheme://host with :port where it is not the scheme's own. Letter case and
+	// a default port make no difference; one that is no origin refuses the
+	// server. It is asked each time that a connection is made. nil names none.
+	// What the package configures as headers and what the host gives as
+	// credentials does not go there in any case.
+	Origins func(id ServerID) []string
 
 	// Credentials gives what the host knows for a server. It is asked each time
 	// that a connection is made. nil gives none.

@@ -60,15 +60,8 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	g.legacy = srv.Type() == plugin.TransportSSE
 	g.oauth = creds.OAuth != nil && !g.legacy
 	g.fixed = fixedHeaders(remote.Headers, creds.Headers)
-	if opts.Origins != nil {
-		g.allowed = func(origin string) (ok bool) {
-			defer func() {
-				if recover() != nil {
-					ok = false
-				}
-			}()
-			return opts.Origins(id, origin)
-		}
+	if g.allowed, err = allowedOrigins(opts, id); err != nil {
+		return nil, err
 	}
 	l := &remoteLink{guard: g, secrets: &secrets{}, grace: opts.GracePeriod, closed: make(chan struct{})}
 	for _, values := range g.fixed {

@@ -282,7 +282,9 @@ func TestEndpoints(t *testing.T) {
 		t.Run(fmt.Sprintf("%q/authorized=%v", tt.endpoint, tt.authorized), func(t *testing.T) {
 			endpoint.Store(&tt.endpoint)
 			opts := remoteOptions()
-			opts.Origins = func(ServerID, string) bool { return tt.authorized }
+			if tt.authorized {
+				opts.Origins = origins(foreign.URL, "http://localhost:"+foreignPort, "https://169.254.169.254", "https://10.0.0.1")
+			}
 			l := linkTo(t, remoteServer(t, plugin.TransportSSE, srv.URL, packageHeaders), opts, Credentials{Headers: hostHeaders})
 			before, otherBefore := len(own.all()), len(other.all())+len(foreignTLS.all())
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -895,7 +897,7 @@ func TestOAuth(t *testing.T) {
 	good, bad := "generated-token-good", "generated-token-bad"
 	open := func(h *oauthHandler, typ plugin.Transport) *remoteLink {
 		opts := remoteOptions()
-		opts.Origins = func(ServerID, string) bool { return true }
+		opts.Origins = origins(foreign.URL)
 		creds := Credentials{Headers: hostHeaders}
 		if h != nil {
 			creds.OAuth = h
@@ -1038,9 +1040,8 @@ func TestHostPanics(t *testing.T) {
 		set  func(*Options)
 		want error
 	}{
-		"Check":   {func(o *Options) { o.Egress.Check = func(context.Context, string, netip.AddrPort) error { panic("x") } }, ErrNotAllowed},
-		"Origins": {func(o *Options) { o.Origins = func(ServerID, string) bool { panic("x") } }, ErrNotAllowed},
-		"Proxy":   {func(o *Options) { o.Proxy = func(*http.Request) (*url.URL, error) { panic("x") } }, ErrServer},
+		"Check": {func(o *Options) { o.Egress.Check = func(context.Context, string, netip.AddrPort) error { panic("x") } }, ErrNotAllowed},
+		"Proxy": {func(o *Options) { o.Proxy = func(*http.Request) (*url.URL, error) { panic("x") } }, ErrServer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := remoteOptions()
