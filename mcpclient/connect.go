@@ -20,8 +20,11 @@ import (
 // the plugin so.
 var ErrUnsupported = errors.New("mcpclient: the transport is not supported")
 
-// ErrNoServer: the plugin has no valid server of that name.
+// ErrNoServer: the plugin has no valid server of that name, or the host no such
+// server.
 var ErrNoServer = errors.New("mcpclient: no such server")
+
+func noServer(name string) error { return fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(name)) }
 
 // legacyVersion is the newest protocol version with an initialize handshake.
 const legacyVersion = "2025-11-25"
@@ -40,7 +43,7 @@ func Connect(ctx context.Context, p *plugin.Plugin, instance plugin.Instance, se
 	}
 	srv := p.Server(server)
 	if srv == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(server))
+		return nil, noServer(server)
 	}
 	return d.connect(ctx, p, srv, ServerID{Instance: instance, Plugin: p.Name(), Server: server}, hooks{})
 }

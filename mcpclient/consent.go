@@ -115,14 +115,15 @@ func (c *consents) forget(instance plugin.Instance) {
 	maps.DeleteFunc(c.decisions, func(k consentKey, _ *decision) bool { return k.id.Instance == instance })
 }
 
-// forgetRefusals drops what the host refused, so that it is asked again.
-func (c *consents) forgetRefusals() {
+// forgetRefusals drops what the host refused for a server, so that it is asked
+// again.
+func (c *consents) forgetRefusals(id ServerID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.decisions, func(_ consentKey, d *decision) bool {
+	maps.DeleteFunc(c.decisions, func(k consentKey, d *decision) bool {
 		select {
 		case <-d.done:
-			return d.err != nil
+			return k.id == id && d.err != nil
 		default:
 			return false
 		}

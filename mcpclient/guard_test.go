@@ -651,7 +651,12 @@ func TestNoEnvironmentProxy(t *testing.T) {
 		opts := remoteOptions()
 		opts.Egress = e
 		opts.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
-		l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, to, nil), opts, Credentials{})
+		opts.Origins = origins(strings.TrimSuffix(to, "/"))
+		own := to
+		if e.judgeUndialed(hostOf(t, to)) != nil {
+			own = "https://other.example/" // which leads there
+		}
+		l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, own, nil), opts, Credentials{})
 		_, err := ask(t, l, "POST", to, "{}", nil)
 		return err
 	}
@@ -671,6 +676,15 @@ func TestNoEnvironmentProxy(t *testing.T) {
 	if len(proxied.all()) != 1 {
 		t.Errorf("%d proxied", len(proxied.all()))
 	}
+}
+
+func hostOf(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Hostname()
 }
 
 func mustPrefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }

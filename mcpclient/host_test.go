@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
 )
 
 var one = plugin.Instance{ID: "one"}
@@ -346,35 +351,60 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 func TestReservedAndColliding(t *testing.T) { // [R10]
 	var m memory
 	m.set("s", echo("a", "b"))
-	h := newMemoryHost(t, &m, HostOptions{Reserved: []string{"mcp__p__s__a"}, ShortNames: false})
-	for _, id := range []string{"1", "2"} {
-		if err := h.Add(plugin.Instance{ID: id}, memoryPlugin(t, "p", "s")); err != nil {
+	h := newMemoryHost(t, &m, HostOptions{Reserved: []string{"mcp__s__a"}, ShortNames: true})
+	for _, name := range []string{"p", "q"} {
+		if err := h.Add(plugin.Instance{ID: name}, memoryPlugin(t, name, "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := h.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := toolNames(h.Tools()); got != "mcp__p__s__b" {
+	if got := toolNames(h.Tools()); got != "mcp__s__b" {
 		t.Errorf("tools %q", got)
 	}
-	if tool, _ := h.Lookup("mcp__p__s__b"); tool.Server.Instance.ID != "1" {
+	if tool, _ := h.Lookup("mcp__s__b"); tool.Server.Plugin != "p" {
 		t.Errorf("the first one has the name: %+v", tool.Server)
 	}
 	states := h.Servers()
 	if len(states[0].Dropped) != 1 || len(states[1].Dropped) != 2 {
 		t.Errorf("dropped: %v, %v", states[0].Dropped, states[1].Dropped)
 	}
+}
 
-	short := newMemoryHost(t, &m, HostOptions{ShortNames: true})
-	if err := short.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+// TestOneInstanceOfAPlugin: another instance of a plugin, whose tools would have
+// the same names, is refused when it is added, and what was there stays.
+func TestOneInstanceOfAPlugin(t *testing.T) { // [R10]
+	var m memory
+	for _, s := range []string{"s", "other", "third"} {
+		m.set(s, echo("t"))
+	}
+	h := newMemoryHost(t, &m, HostOptions{})
+	two := plugin.Instance{Tenant: "acme", ID: one.ID}
+	add := func(in plugin.Instance, is error, name string, servers ...string) {
+		t.Helper()
+		if err := h.Add(in, memoryPlugin(t, name, servers...)); !errors.Is(err, is) {
+			t.Errorf("%v with %s %v: %v", in, name, servers, err)
+		}
+	}
+	add(one, nil, "p", "s")
+	add(two, ErrInstalled, "p", "other", "s")
+	add(two, nil, "p", "other")
+	add(two, nil, "q", "s")
+	add(two, ErrInstalled, "p", "s")
+	if err := h.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := short.Ready(t.Context()); err != nil {
-		t.Fatal(err)
+	if got := toolNames(h.Tools()); got != "mcp__p__s__t mcp__q__s__t" {
+		t.Errorf("tools %q", got)
 	}
-	if got := toolNames(short.Tools()); got != "mcp__s__a mcp__s__b" {
-		t.Errorf("short names %q", got)
+	h.Remove(one)
+	add(two, nil, "p", "s")
+
+	// One whose transport is disabled has no tools.
+	off := loadPluginWith(t, plugin.Options{Disabled: []plugin.Transport{plugin.TransportStdio}}, "p", "s")
+	if err := h.Add(one, off); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -836,6 +866,15 @@ func TestView(t *testing.T) { // [R3]
 	if got := toolNames(v.Tools()); got != "mcp__p__a__slow mcp__p__a__t" {
 		t.Errorf("tools %q", got)
 	}
+	if s := v.Servers(); len(s) != 1 || s[0].ID.Server != "a" || s[0].Status != StatusConnected {
+		t.Errorf("servers %+v", s)
+	}
+	if tool, ok := v.Lookup("mcp__p__a__t"); !ok || tool.Local != "t" {
+		t.Errorf("looked up: %+v", tool)
+	}
+	if tool, ok := v.Lookup("mcp__p__b__t"); ok {
+		t.Errorf("another server: %+v", tool)
+	}
 	if _, err := v.Call(t.Context(), "mcp__p__b__t", nil, CallOptions{}); !errors.Is(err, ErrUnknownTool) {
 		t.Errorf("another server: %v", err)
 	}
@@ -851,9 +890,182 @@ func TestView(t *testing.T) { // [R3]
 	if err := <-failed; !errors.Is(err, ErrClosed) {
 		t.Errorf("in flight: %v", err)
 	}
-	if _, err := v.Call(t.Context(), "mcp__p__a__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || len(v.Tools()) != 0 {
+	if _, err := v.Call(t.Context(), "mcp__p__a__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || len(v.Tools()) != 0 || len(v.Servers()) != 0 {
 		t.Errorf("after it closed: %v", err)
+	}
+	if _, ok := v.Lookup("mcp__p__a__t"); ok {
+		t.Error("a tool is found after it closed")
+	}
+	if err := v.Ready(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("Ready after it closed: %v", err)
 	}
 	res, err = h.Call(t.Context(), "mcp__p__b__t", nil, CallOptions{})
 	textOf(t, res, err)
+}
+
+// TestViewReady: a run that waits for its servers connects to no others, and
+// stops waiting when its view closes.
+func TestViewReady(t *testing.T) { // [R3]
+	var m memory
+	entered := make(chan struct{})
+	m.set("a", echo("t"))
+	m.set("b", echo("t"))
+	m.set("hangs", func(ctx context.Context) (*mcp.Server, error) {
+		close(entered)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	if err := h.Add(one, memoryPlugin(t, "p", "a", "b", "hangs")); err != nil {
+		t.Fatal(err)
+	}
+	v := h.View(func(id ServerID) bool { return id.Server == "a" })
+	defer v.Close()
+	if err := v.Ready(t.Context()); err != nil || toolNames(v.Tools()) != "mcp__p__a__t" || m.opened("b") != 0 {
+		t.Errorf("%v, tools %q, b was opened %d times", err, toolNames(v.Tools()), m.opened("b"))
+	}
+	w := h.View(func(id ServerID) bool { return id.Server == "hangs" })
+	waited := make(chan error)
+	go func() { waited <- w.Ready(t.Context()) }()
+	<-entered
+	w.Close()
+	if err := <-waited; !errors.Is(err, ErrClosed) {
+		t.Errorf("a view that closes: %v", err)
+	}
+}
+
+// TestRefreshOne: one server is tried again or listed anew, and no other.
+func TestRefreshOne(t *testing.T) { // [R5] [R11]
+	var m memory
+	var broken atomic.Bool
+	broken.Store(true)
+	for _, name := range []string{"a", "b"} {
+		m.set(name, func(context.Context) (*mcp.Server, error) {
+			if broken.Load() {
+				return nil, errBroken
+			}
+			return newEcho("t"), nil
+		})
+	}
+	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: time.Hour, Max: time.Hour}})
+	if err := h.Add(one, memoryPlugin(t, "p", "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(false)
+	if err := h.Refresh(t.Context(), h.Servers()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	states := h.Servers()
+	if states[0].Status != StatusConnected || states[1].Status != StatusFailed {
+		t.Errorf("states %+v", states)
+	}
+	unknown := ServerID{Instance: one, Plugin: "p", Server: "c"}
+	if err := h.Refresh(t.Context(), states[1].ID, unknown); !errors.Is(err, ErrNoServer) || h.Servers()[1].Status != StatusFailed {
+		t.Errorf("with an unknown one: %v, %+v", err, h.Servers()[1])
+	}
+	if err := h.Refresh(t.Context()); err != nil || h.Servers()[1].Status != StatusConnected {
+		t.Errorf("all: %v, %+v", err, h.Servers()[1])
+	}
+}
+
+// TestClosedHostSaysSo: a call of a host that is closed says that, whatever it
+// calls.
+func TestClosedHostSaysSo(t *testing.T) { // [R3]
+	var m memory
+	m.set("s", echo("t"))
+	h := newMemoryHost(t, &m, HostOptions{})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLedAstray: a server whose name led where the policy refuses is connected
+// to once it leads elsewhere, without anyone who asks for it; one whose URL
+// spells out such a place stays disabled. [R7]
+func TestLedAstray(t *testing.T) { // [R5] [R15]
+	ts := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newEcho("t") }, nil))
+	defer ts.Close()
+	var astray atomic.Bool
+	astray.Store(true)
+	egress := DesktopEgress()
+	egress.Check = func(context.Context, string, netip.AddrPort) error {
+		if astray.Load() {
+			return errors.New("not there")
+		}
+		return nil
+	}
+	h, err := NewHost(HostOptions{Options: Options{Egress: egress}, Retry: Retry{Min: 1, Max: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	if err := h.Add(one, loadServers(t, map[string]any{
+		"led":     map[string]any{"type": "streamable-http", "url": localhost(ts)},
+		"literal": map[string]any{"type": "streamable-http", "url": "https://10.0.0.1/"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := func(led, literal Status) {
+		t.Helper()
+		for _, s := range h.Servers() {
+			status := led
+			if s.ID.Server == "literal" {
+				status = literal
+			}
+			if s.Status != status || status != StatusConnected && !errors.Is(s.Err, ErrNotAllowed) {
+				t.Errorf("%v: %v, %v", s.ID, s.Status, s.Err)
+			}
+		}
+	}
+	want(StatusFailed, StatusDisabled)
+	astray.Store(false)
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(StatusConnected, StatusDisabled)
+}
+
+// TestStateHasFindings: what the client found in an entry can be read from the
+// server's state. [R6] [R2]
+func TestStateHasFindings(t *testing.T) { // [R15]
+	h, err := NewHost(HostOptions{Lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	if err := h.Add(one, loadServers(t, map[string]any{
+		"remote": map[string]any{"type": "streamable-http", "url": "https://mcp.example.com/", "headers": map[string]string{"Host": "header-secret", "X-A": "header-secret"}},
+		"local":  map[string]any{"type": "stdio", "command": "server", "env": map[string]string{"NODE_OPTIONS": "env-secret", "A": "b"}},
+		"plain":  map[string]any{"type": "stdio", "command": "server"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]finding.Code{"remote": finding.ConnectHeaderIgnored, "local": finding.LaunchEnvLoadsCode}
+	for _, s := range h.Servers() {
+		var codes []finding.Code
+		for _, f := range s.Findings {
+			codes = append(codes, f.Code)
+			if strings.Contains(f.Message, "secret") || f.Subject != s.ID.Server {
+				t.Errorf("%+v", f)
+			}
+		}
+		if code := want[s.ID.Server]; code == "" && len(codes) > 0 || code != "" && !slices.Equal(codes, []finding.Code{code}) {
+			t.Errorf("%v: %v", s.ID, codes)
+		}
+	}
 }

@@ -398,10 +398,10 @@ func TestStateSaysWhatIsExposed(t *testing.T) { // [R15] [R10]
 func TestViewCallsWhatItSaw(t *testing.T) { // [R3]
 	var m memory
 	m.set("s", echo("t"))
-	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true, ShortNames: true})
 	two := plugin.Instance{ID: "two"}
 	for _, instance := range []plugin.Instance{one, two} {
-		if err := h.Add(instance, memoryPlugin(t, "p", "s")); err != nil {
+		if err := h.Add(instance, memoryPlugin(t, "plugin-"+instance.ID, "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -420,10 +420,10 @@ func TestViewCallsWhatItSaw(t *testing.T) { // [R3]
 		return true
 	})
 	defer v.Close()
-	if _, err := v.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrNotSent) {
+	if _, err := v.Call(t.Context(), "mcp__s__t", nil, CallOptions{}); !errors.Is(err, ErrNotSent) {
 		t.Errorf("call: %v", err)
 	}
-	if tool, ok := h.Lookup("mcp__p__s__t"); !ok || tool.Server.Instance != two {
+	if tool, ok := h.Lookup("mcp__s__t"); !ok || tool.Server.Instance != two {
 		t.Errorf("the name is now of %v", tool.Server)
 	}
 }

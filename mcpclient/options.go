@@ -6,13 +6,16 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 )
 
@@ -38,7 +41,8 @@ type Options struct {
 	Launcher Launcher
 	// Environ is the base environment of stdio servers, "NAME=value" each, to
 	// which the package's env is added. nil is [BaseEnviron] of this process;
-	// one that is empty but not nil is empty.
+	// one that is empty but not nil is empty. Printed options show the names
+	// only.
 	Environ []string
 
 	// Egress decides which addresses remote servers may be connected to. nil
@@ -85,6 +89,22 @@ type Options struct {
 	Client mcp.Implementation
 	// Logger gets a record of what happens to each server. nil is silent.
 	Logger *slog.Logger
+}
+
+// Format prints the options as fmt does, but of Environ the names only.
+func (o Options) Format(f fmt.State, verb rune) {
+	type plain Options // without this method
+	o.Environ = withoutValues(o.Environ)
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(o))
+}
+
+func withoutValues(environ []string) []string {
+	var out []string
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		out = append(out, printable.Escape(name)+"="+maskMark)
+	}
+	return out
 }
 
 // Handlers answer what servers ask of their client. Where one is nil, its

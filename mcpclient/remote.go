@@ -2,7 +2,10 @@ package mcpclient
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +43,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 		return nil, broken("server %s is no remote server", printable.Quote(srv.Name()))
 	}
 	if e := opts.Egress; e == nil || !e.Public && !e.Loopback && len(e.Allow) == 0 {
-		return nil, refused("egress policy: the host has chosen none")
+		return nil, fmt.Errorf("%w: egress policy: the host has chosen none", ErrNotAllowed)
 	}
 	u, err := url.Parse(remote.URL)
 	if err != nil {
@@ -51,7 +54,13 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 		return nil, broken("the url of server %s cannot be used: %v", printable.Quote(srv.Name()), err)
 	}
 	if own.scheme == "http" && !namesLoopback(own.host) {
-		return nil, refused("the url of server %s: %v", printable.Quote(srv.Name()), errInsecure)
+		return nil, fmt.Errorf("%w: the url of server %s: %w", ErrNotAllowed, printable.Quote(srv.Name()), errInsecure)
+	}
+	if addr, err := netip.ParseAddr(own.host); err == nil {
+		// Nothing that resolves differently another time.
+		if err := opts.Egress.judge(own.host, addr); err != nil {
+			return nil, fmt.Errorf("%w: %s", ErrNotAllowed, strings.TrimPrefix(err.Error(), ownText))
+		}
 	}
 
 	g := newGuard(own, opts)

@@ -107,9 +107,15 @@ func TestOpenRemoteRefuses(t *testing.T) {
 		t.Errorf("with a policy that allows nothing: %v", err)
 	}
 	opts.Egress = ServiceEgress()
-	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "http://127.0.0.1:1/", nil), opts, Credentials{})
-	if _, err := remoteClient(t, l, nil); !errors.Is(l.explain(err), ErrNotAllowed) {
-		t.Error(err)
+	for _, address := range []string{"http://127.0.0.1:1/", "https://10.0.0.1/", "https://[fd00::1]/"} {
+		srv := remoteServer(t, plugin.TransportStreamableHTTP, address, nil)
+		if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	opts.Origins = origins("mcp.example.com")
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("with an origin that is none: %v", err)
 	}
 }
 

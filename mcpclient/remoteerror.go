@@ -92,6 +92,14 @@ func isUnsent(err error) bool {
 	return errors.As(err, &r) && r.unsent
 }
 
+// ledAstray reports whether a refusal is of where a server, or the name in its
+// URL, led this time. Another time it may lead elsewhere, as a name does once a
+// network lets it.
+func ledAstray(err error) bool {
+	r := (*remoteError)(nil)
+	return errors.As(err, &r) && r.kind == ErrNotAllowed
+}
+
 func refused(format string, args ...any) error {
 	return &remoteError{kind: ErrNotAllowed, text: fmt.Sprintf(format, args...)}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
 )
 
 // Status is what became of a server.
@@ -23,8 +24,8 @@ const (
 	StatusIdle        Status = iota // not connected yet: it is on first use
 	StatusConnecting                // being started or connected to
 	StatusConnected                 // ready
-	StatusFailed                    // failed or gone; the next use tries again, after a while
-	StatusDisabled                  // the host's policy refuses it, until [Host.Refresh]
+	StatusFailed                    // failed or gone, or led where the host's policy refuses; the next use tries again, after a while
+	StatusDisabled                  // the host's policy refuses the server itself, until [Host.Refresh]
 	StatusUnsupported               // the host does not support its transport
 	StatusClosed                    // the host is closed, or does not have the server any more
 )
@@ -60,6 +61,9 @@ type ServerState struct {
 	Info    ServerInfo // of a connected server
 	Tools   int        // exposed or held back
 	Dropped []Dropped  // tools that cannot be used
+	// Findings are what the client found in the server's entry: configured
+	// headers that it ignores, and variables that make programs load code.
+	Findings finding.List
 }
 
 // Retry says how often a server that failed is tried again. A try is made when
@@ -105,10 +109,11 @@ func (r Retry) wait(failures int) time.Duration {
 
 // A server is one server of a host over all its connections.
 type server struct {
-	host *Host
-	id   ServerID
-	p    *plugin.Plugin
-	conf *plugin.Server
+	host     *Host
+	id       ServerID
+	p        *plugin.Plugin
+	conf     *plugin.Server
+	findings finding.List
 
 	ctx    context.Context // ends when the server is removed
 	cancel context.CancelCauseFunc
@@ -144,7 +149,10 @@ type flight struct {
 }
 
 func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *server {
-	s := &server{host: h, id: id, p: p, conf: conf, since: time.Now()}
+	s := &server{host: h, id: id, p: p, conf: conf, findings: remoteFindings(conf), since: time.Now()}
+	if stdio, ok := conf.Stdio(); ok {
+		s.findings = loaderFindings(conf.Name(), stdio.Env, onWindows)
+	}
 	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
 	switch conf.Status() {
 	case plugin.ServerUnsupported:
@@ -334,7 +342,7 @@ func (s *server) fail(err error, abandoned bool) {
 		s.turn(StatusIdle, nil)
 	case errors.Is(err, ErrUnsupported):
 		s.turn(StatusUnsupported, err)
-	case errors.Is(err, ErrNotAllowed):
+	case errors.Is(err, ErrNotAllowed) && !ledAstray(err):
 		s.turn(StatusDisabled, err)
 	default:
 		s.failures++
@@ -448,6 +456,7 @@ func (s *server) listNow(ctx context.Context, sess *Session) error {
 // forgive lets the next use try at once, and ask the host again where it
 // refused.
 func (s *server) forgive() {
+	s.host.dialer.consents.forgetRefusals(s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost()
@@ -484,7 +493,7 @@ func (s *server) state() ServerState {
 }
 
 func (s *server) stateLocked() ServerState {
-	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since}
+	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
 	if s.sess != nil {
 		st.Info = s.sess.Info()
 	}

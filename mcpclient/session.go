@@ -95,6 +95,10 @@ func (s *Session) Explain(err error) error {
 	return explain(s.link, err)
 }
 
+// Format prints which server the session is with, whatever the verb, and nothing
+// that it holds.
+func (s *Session) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "session with MCP server %s", s.id) }
+
 // finish marks the session as ended, for the first reason given.
 func (s *Session) finish(err error) {
 	s.end.Do(func() {
