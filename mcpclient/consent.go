@@ -94,7 +94,8 @@ func (c *consents) decide(ctx context.Context, consent Consent, req ConsentReque
 			err = fmt.Errorf("its function panicked: %s", printable.Escape(fmt.Sprint(v)))
 		}
 		d.err = err
-		d.final = err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err())
+		d.final = err == nil || ctx.Err() == nil ||
+			!errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, context.DeadlineExceeded)
 		c.mu.Lock()
 		if !d.final && c.decisions[key] == d {
 			delete(c.decisions, key)

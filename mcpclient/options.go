@@ -72,11 +72,13 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s. What the host does meanwhile counts: Consent,
-	// Credentials and the OAuth handler have to ask a person within it, so give
-	// it some minutes where they do. A decision of Consent that comes later
-	// holds for the next try.
+	// server, default 30 s. It stands still while the host is asked: Consent,
+	// Credentials and the Authorize of an OAuth handler may take a person's time.
 	ConnectTimeout time.Duration
+	// AskTimeout bounds each of these questions to the host, default 5 min. The
+	// server then counts as failed. A decision of Consent that comes later holds
+	// for the next try.
+	AskTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration
 	// GracePeriod is how long a server has to end after its input was closed,

@@ -75,12 +75,14 @@ func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Opt
 			return nil, unplanned(err)
 		}
 		digest := plan.Digest()
+		answered := asking(ctx)
 		err = asked.ask(ctx, opts.Consent, ConsentRequest{
 			ID:       id,
 			Plan:     *plan,
 			Digest:   digest,
 			Findings: loaderFindings(id.Server, plan.Env, onWindows),
 		})
+		answered()
 		if err != nil {
 			return nil, err
 		}
