@@ -101,6 +101,7 @@ func testOptions(t testing.TB) *Options {
 		DataRoot:       filepath.Join(t.TempDir(), "data"),
 		Environ:        environ,
 		ConnectTimeout: 20 * time.Second,
+		AskTimeout:     20 * time.Second,
 		CallTimeout:    20 * time.Second,
 		GracePeriod:    10 * time.Second,
 		Limits:         Limits{}.withDefaults(),
