@@ -18,6 +18,9 @@ type measure struct {
 	// in it, that no circle leads to. Of the properties of an object only the
 	// most expensive counts, because one value is one property.
 	work int
+	// scan bounds in the same way how many steps of regular expressions are
+	// applied to a byte.
+	scan int
 	// growth is how many times a circle applies itself to one value one level
 	// down: with 1 the work grows with the size of the value, with 2 it doubles
 	// at each level.
@@ -36,14 +39,16 @@ type edge struct {
 
 // A node is one subschema.
 type node struct {
-	value any
-	edges []edge
+	value     any
+	edges     []edge
+	own, regs int // work and steps of its own
 
 	index, low int // Tarjan's
 	onStack    bool
 	circle     int // the number of its strongly connected component
 	state      uint8
 	work       int
+	scan       int
 	expanded   int
 	returns    int // how often its circle applies itself one level down
 }
@@ -54,6 +59,7 @@ type graph struct {
 	anchors map[string]string
 	limit   int
 
+	steps   int // of all regular expressions
 	counter int
 	stack   []*node
 	circles int
@@ -92,6 +98,7 @@ func measureSchema(doc map[string]any, limit int) (measure, error) {
 		}
 		m.growth = max(m.growth, n.returns)
 		m.work = max(m.work, n.work)
+		m.scan = max(m.scan, n.scan)
 	}
 	m.expanded = root.expanded
 	if m.expanded > limit {
@@ -145,6 +152,10 @@ func (g *graph) visit(at string, v any) (*node, error) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return n, nil
+	}
+	n.own, n.regs = weightOf(s)
+	if g.steps += n.regs; g.steps > maxRegexpSteps {
+		return nil, fmt.Errorf("%w: its regular expressions have more than %d steps once their repetitions are written out", ErrTooLarge, maxRegexpSteps)
 	}
 	add := func(key string, value any, group string, down bool) error {
 		to, err := g.visit(at+"/"+key, value)
@@ -329,17 +340,17 @@ func (g *graph) weigh(n *node) error {
 		return fmt.Errorf("%w: it leads back to itself without going into the value", ErrReference)
 	}
 	n.state = weighing
-	n.work, n.expanded = 1, 1
-	groups := map[string][2]int{}
+	n.work, n.scan, n.expanded = 1+n.own, n.regs, 1
+	groups := map[string][3]int{}
 	for _, e := range n.edges {
-		work, returns := 0, 0
+		work, scan, returns := 0, 0, 0
 		if e.down && e.to.circle == n.circle {
 			returns = 1
 		} else {
 			if err := g.weigh(e.to); err != nil {
 				return err
 			}
-			work = e.to.work
+			work, scan = e.to.work, e.to.scan
 			n.expanded = g.add(n.expanded, e.to.expanded)
 			if e.to.circle == n.circle {
 				returns = e.to.returns
@@ -347,14 +358,16 @@ func (g *graph) weigh(n *node) error {
 		}
 		if e.group != "" {
 			best := groups[e.group]
-			groups[e.group] = [2]int{max(best[0], work), max(best[1], returns)}
+			groups[e.group] = [3]int{max(best[0], work), max(best[1], returns), max(best[2], scan)}
 			continue
 		}
-		n.work = g.add(n.work, work)
+		n.work = min(n.work+work, budget+1)
+		n.scan = min(n.scan+scan, scanBudget+1)
 		n.returns = g.add(n.returns, returns)
 	}
 	for _, best := range groups {
-		n.work = g.add(n.work, best[0])
+		n.work = min(n.work+best[0], budget+1)
+		n.scan = min(n.scan+best[2], scanBudget+1)
 		n.returns = g.add(n.returns, best[1])
 	}
 	n.state = weighed

@@ -157,7 +157,7 @@ func (s *Schema) Validate(v any) (err error) {
 		return err
 	}
 	nodes, levels := size(v, 0)
-	if !s.measure.allows(nodes, levels) {
+	if !s.measure.allows(nodes, levels, textBytes(v)) {
 		return ErrTooComplex
 	}
 	defer func() {
@@ -184,14 +184,15 @@ func (s *Schema) ValidateJSON(text []byte) error {
 	return s.Validate(v)
 }
 
-// allows reports whether a value of so many nodes and levels stays within the
-// budget.
-func (m measure) allows(nodes, levels int) bool {
-	cost := float64(m.work) * float64(nodes)
+// allows reports whether a value of so many nodes and levels, with so many bytes
+// of text, stays within the budgets.
+func (m measure) allows(nodes, levels, text int) bool {
+	cost, scan := float64(m.work)*float64(nodes), float64(m.scan)*float64(text)
 	if m.growth > 1 {
-		cost *= math.Pow(float64(m.growth), float64(levels))
+		growth := math.Pow(float64(m.growth), float64(levels))
+		cost, scan = cost*growth, scan*growth
 	}
-	return cost <= budget
+	return cost <= budget && scan <= scanBudget
 }
 
 func depth(v any, at int) int {

@@ -35,6 +35,12 @@ func TestParse(t *testing.T) { // [R9] [K1]
 		"small doubling":         {chain(8), nil},
 		"draft 7":                {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"a":{}},"properties":{"a":{"$ref":"#/definitions/a"}}}`, nil},
 
+		"regular expressions": {`{"type":"object","properties":{"a":{"pattern":"^[a-z]{1,255}(-[0-9a-f]{8}){0,50}$"}}}`, nil},
+
+		"a regular expression that grows": {`{"type":"object","properties":{"a":{"pattern":"(?:` + strings.Repeat("abcdefghij", 30) + `){1000}"}}}`, ErrTooLarge},
+		"one that nests":                  {`{"type":"object","patternProperties":{"((a?){30}){30}((a?){30}){30}((a?){30}){30}((a?){30}){30}((a?){30}){30}((a?){30}){30}":{}}}`, ErrTooLarge},
+		"many of them":                    {`{"type":"object","allOf":[` + strings.Repeat(`{"pattern":"a{1000}"},`, 30) + `{}]}`, ErrTooLarge},
+
 		"not JSON":                {`{`, ErrSchema},
 		"two documents":           {`{"type":"object"}{}`, ErrSchema},
 		"null":                    {`null`, ErrSchema},
@@ -146,6 +152,10 @@ func TestWork(t *testing.T) { // [R9]
 	nest := func(open, inner, shut string, n int) string {
 		return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
 	}
+	var names strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&names, `,"n%d"`, i)
+	}
 	for name, tt := range map[string]struct {
 		schema, value string
 		tooComplex    bool
@@ -173,6 +183,34 @@ func TestWork(t *testing.T) { // [R9]
 		"many items under much work": {
 			`{"type":"object","properties":{"a":{"type":"array","items":{"allOf":[` + strings.Repeat(`{},`, 5000) + `{}]}}}}`,
 			`{"a":[` + strings.Repeat("0,", 50_000) + `0]}`, true,
+		},
+		"many items in a long list of values": {
+			`{"type":"object","properties":{"a":{"items":{"enum":[` + strings.Repeat(`1,`, 15_000) + `2]}}}}`,
+			`{"a":[` + strings.Repeat("3,", 50_000) + `3]}`, true,
+		},
+		"a list of values as it is used": {
+			`{"type":"object","properties":{"a":{"items":{"enum":["red","green","blue"]}}}}`,
+			`{"a":[` + strings.Repeat(`"red",`, 5_000) + `"blue"]}`, false,
+		},
+		"many objects that lack many names": {
+			`{"type":"object","properties":{"a":{"items":{"required":[` + names.String()[1:] + `]}}}}`,
+			`{"a":[` + strings.Repeat("{},", 50_000) + `{}]}`, true,
+		},
+		"a long text in a regular expression with many steps": {
+			`{"type":"object","properties":{"a":{"pattern":"^(a?){1000}b$"}}}`,
+			`{"a":"` + strings.Repeat("a", 1<<20) + `"}`, true,
+		},
+		"a long name in one": {
+			`{"type":"object","additionalProperties":{"propertyNames":{"pattern":"^(a?){1000}b$"}}}`,
+			`{"a":{"` + strings.Repeat("a", 1<<20) + `":0}}`, true,
+		},
+		"one below a circle": {
+			`{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#/$defs/x"}},"$defs":{"x":{"anyOf":[{"pattern":"^(a?){900}b$"},{}]}}}`,
+			`{"a":{"a":{"b":"` + strings.Repeat("a", 1<<20) + `"}}}`, true,
+		},
+		"a long text beside a small one": {
+			`{"type":"object","properties":{"id":{"pattern":"^[0-9a-f]{8}-[0-9a-f]{4}$"},"text":{"type":"string"}}}`,
+			`{"id":"01234567-89ab","text":"` + strings.Repeat("a", 1<<20) + `"}`, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
