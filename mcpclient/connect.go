@@ -286,7 +286,9 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		err = explain(l, err)
 	}
 	s.finish(err)
-	closeLink(l, nil)
+	if left := closeLink(l, nil); left != nil {
+		d.opts.Logger.Warn("what was begun of an MCP server is left", "mcp", id, "error", left)
+	}
 	// The SDK's Connect has lost its link and ends; what it made is closed.
 	// Only the host's OAuth handler can hold it up.
 	ended := make(chan struct{})

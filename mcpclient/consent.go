@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
@@ -90,8 +89,8 @@ func (c *consents) decide(ctx context.Context, consent Consent, req ConsentReque
 	key := consentKey{req.ID, req.Digest}
 	err := errors.New("its function did not return")
 	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("its function panicked: %s", printable.Escape(fmt.Sprint(v)))
+		if recover() != nil {
+			err = errors.New("its function panicked") // with what may hold a value of the plan
 		}
 		d.err = err
 		d.final = err == nil || ctx.Err() == nil ||

@@ -195,7 +195,7 @@ func (h *Host) put(in *installed) error {
 		h.installed = append(h.installed, in)
 	}
 	h.mu.Unlock()
-	closeServers(old)
+	_ = closeServers(old) // what is left was logged, and does not keep the new one away
 	return nil
 }
 
@@ -213,34 +213,38 @@ func (in *installed) shares(other *installed) (name string, ok bool) {
 }
 
 // Remove closes the servers of an instance and waits until nothing of them is
-// left. It does nothing where the host does not have it.
-func (h *Host) Remove(instance plugin.Instance) {
+// left. It does nothing where the host does not have it, and fails as
+// [Session.Close] does.
+func (h *Host) Remove(instance plugin.Instance) error {
 	h.mu.Lock()
 	at := slices.IndexFunc(h.installed, func(i *installed) bool { return i.instance == instance })
 	if at < 0 {
 		h.mu.Unlock()
-		return
+		return nil
 	}
 	old := h.installed[at]
 	h.installed = slices.Delete(slices.Clone(h.installed), at, at+1)
 	h.mu.Unlock()
 	h.rebuild()
-	closeServers(old.servers)
+	err := closeServers(old.servers)
 	h.dialer.consents.forget(instance)
 	h.rebuild()
+	return err
 }
 
-func closeServers(list []*server) {
+func closeServers(list []*server) error {
 	var wg sync.WaitGroup
-	for _, s := range list {
-		wg.Go(s.close)
+	errs := make([]error, len(list))
+	for i, s := range list {
+		wg.Go(func() { errs[i] = s.close() })
 	}
 	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // Close ends all calls and closes all servers, side by side. It returns when
-// nothing is left, or with the error of ctx while the rest goes on. It may be
-// called more than once.
+// nothing is left, or with the error of ctx while the rest goes on, and fails as
+// [Session.Close] does. It may be called more than once.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -249,18 +253,18 @@ func (h *Host) Close(ctx context.Context) error {
 	h.watchers = nil
 	h.mu.Unlock()
 	h.cancel(ErrClosed)
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		closeServers(list)
+		err := closeServers(list)
+		defer func() { done <- err }()
 		for w := range watchers {
 			w.stop()
 		}
 		h.rebuild()
 	}()
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -128,6 +128,7 @@ type server struct {
 	last     *Session  // the one before, which may not be gone yet
 	born     time.Time // of sess
 	flight   *flight
+	left     error // a session of it that could not be ended
 	failures int
 	retryAt  time.Time
 	list     *toolList // the last good one, nil before
@@ -294,7 +295,7 @@ func (s *server) fly(ctx context.Context, f *flight) {
 
 	if err != nil {
 		if sess != nil {
-			_ = sess.Close()
+			s.closeSession(sess)
 		}
 		s.host.log(slog.LevelWarn, "an MCP server is not connected", s.id,
 			slog.String("status", s.state().Status.String()), slog.String("error", err.Error()), slog.Duration("after", time.Since(began)))
@@ -369,7 +370,7 @@ func (s *server) lost() {
 	s.work.Go(func() {
 		s.host.log(slog.LevelWarn, "an MCP server is gone", s.id, slog.String("error", err.Error()))
 		s.host.rebuild()
-		_ = sess.Close()
+		s.closeSession(sess)
 	})
 }
 
@@ -466,15 +467,26 @@ func (s *server) forgive() {
 	}
 }
 
-// close ends the server for good and waits for what belongs to it.
-func (s *server) close() {
+// closeSession closes a session and tells of what is left.
+func (s *server) closeSession(sess *Session) {
+	if err := sess.Close(); err != nil {
+		s.host.log(slog.LevelWarn, "an MCP server is left", s.id, slog.String("error", err.Error()))
+		s.mu.Lock()
+		s.left = err
+		s.mu.Unlock()
+	}
+}
+
+// close ends the server for good and waits for what belongs to it. Its error
+// says that something is left.
+func (s *server) close() error {
 	s.mu.Lock()
 	s.closed = true
 	sess := s.sess
 	s.mu.Unlock()
 	s.cancel(ErrClosed)
 	if sess != nil {
-		_ = sess.Close()
+		s.closeSession(sess)
 	}
 	s.work.Wait()
 	s.mu.Lock()
@@ -484,6 +496,7 @@ func (s *server) close() {
 		s.turn(StatusClosed, ErrClosed)
 		s.host.tell(s.stateLocked())
 	}
+	return s.left
 }
 
 func (s *server) state() ServerState {

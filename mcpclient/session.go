@@ -42,6 +42,7 @@ type Session struct {
 
 	shut     sync.Once
 	shutDone chan struct{}
+	shutErr  error // what closing failed with, set before shutDone is closed
 
 	progress progressRoutes
 }
@@ -135,20 +136,21 @@ func (s *Session) watch(gone func(error)) {
 // Close ends the session and everything that belongs to it: calls in flight
 // fail with [ErrClosed], a local process is ended with its whole group. It
 // returns when nothing is left, within some grace periods, and may be called
-// more than once.
+// more than once. It fails with [ErrServer] where a process is left that did not
+// end although it was killed.
 func (s *Session) Close() error {
 	s.finish(ErrClosed)
 	s.shut.Do(func() {
 		defer close(s.shutDone)
-		closeLink(s.link, s.cs)
+		s.shutErr = closeLink(s.link, s.cs)
 	})
 	<-s.shutDone
-	return nil
+	return s.shutErr
 }
 
 // closeLink says goodbye on a session, if there is one, and ends its link. The
 // SDK's Close waits for calls in flight, so it runs beside.
-func closeLink(l link, cs *mcp.ClientSession) {
+func closeLink(l link, cs *mcp.ClientSession) error {
 	closed := make(chan struct{})
 	if cs == nil {
 		close(closed)
@@ -158,7 +160,7 @@ func closeLink(l link, cs *mcp.ClientSession) {
 			_ = cs.Close()
 		}()
 	}
-	_ = l.close(context.Background(), closed)
+	err := l.close(context.Background(), closed)
 	// What the session waits for has lost its link by now. The bound is for
 	// what nobody has thought of.
 	bound := time.NewTimer(closeBound)
@@ -167,6 +169,7 @@ func closeLink(l link, cs *mcp.ClientSession) {
 	case <-closed:
 	case <-bound.C:
 	}
+	return err
 }
 
 const closeBound = 5 * time.Second

@@ -215,8 +215,10 @@ func (l *testLink) end(t testing.TB) {
 	case <-time.After(10 * time.Second):
 		t.Error("the SDK's session does not close")
 	}
-	if p, ok := l.proc.(*localProcess); ok && alive(p.proc.Pid) {
-		t.Error("the server is still there")
+	if held, ok := l.proc.(*heldProcess); ok {
+		if p, ok := held.proc.(*localProcess); ok && alive(p.proc.Pid) {
+			t.Error("the server is still there")
+		}
 	}
 	select {
 	case <-l.done():
