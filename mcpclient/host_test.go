@@ -1069,3 +1069,146 @@ func TestStateHasFindings(t *testing.T) { // [R15]
 		}
 	}
 }
+
+// TestQuestionsAreBounded: no more of a server's questions stand before the host
+// at once than the bound, whichever way they come, and more are refused. [R9]
+func TestQuestionsAreBounded(t *testing.T) { // [R14]
+	const more = 10
+	var m memory
+	var refused atomic.Int32
+	release := make(chan struct{})
+	m.set("s", func(context.Context) (*mcp.Server, error) {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "ask", InputSchema: anyObject}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var wg sync.WaitGroup
+			for range maxRequests + more {
+				wg.Go(func() {
+					_, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
+					var wire *jsonrpc.Error
+					if errors.As(err, &wire) && wire.Code == codeBusy && refused.Add(1) == more {
+						close(release)
+					}
+				})
+			}
+			wg.Wait()
+			return &mcp.CallToolResult{}, nil
+		})
+		return srv, nil
+	})
+	var now, most atomic.Int32
+	h := newMemoryHost(t, &m, HostOptions{Options: Options{Handlers: Handlers{
+		Elicit: func(ctx context.Context, _ ServerID, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			case <-time.After(5 * time.Second): // nothing was refused
+			}
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		},
+	}}})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // those that were answered count no more
+		refused.Store(0)
+		release = make(chan struct{})
+		if _, err := h.Call(t.Context(), "mcp__p__s__ask", nil, CallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if most.Load() != maxRequests || refused.Load() != more {
+			t.Errorf("%d at once, %d refused", most.Load(), refused.Load())
+		}
+	}
+}
+
+// TestQuestionEndsWithSession: a handler of the host that waits for a person is
+// told when nobody wants the answer any more. [R14]
+func TestQuestionEndsWithSession(t *testing.T) { // [R4]
+	over, end := context.WithCancel(t.Context())
+	asks := func() *mcp.Server {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "ask", InputSchema: anyObject}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer context.AfterFunc(over, cancel)() // the SDK's server does not give up by itself
+			_, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
+			return &mcp.CallToolResult{}, err
+		})
+		return srv
+	}
+	var m memory
+	m.set("memory", func(context.Context) (*mcp.Server, error) { return asks(), nil })
+	mux := http.NewServeMux()
+	mux.Handle("/http", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return asks() }, nil))
+	mux.Handle("/sse", mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return asks() }, nil))
+	ts := httptest.NewServer(mux)
+	defer ts.Close()
+	defer end()
+	p := loadServers(t, map[string]any{
+		"memory": map[string]any{"type": "stdio", "command": "server"},
+		"http":   map[string]any{"type": "streamable-http", "url": localhost(ts) + "/http"},
+		"sse":    map[string]any{"type": "sse", "url": localhost(ts) + "/sse"},
+	})
+	for _, server := range []string{"memory", "http", "sse"} {
+		for what, leave := range map[string]func(h *Host){
+			"the host closes":   func(h *Host) { _ = h.Close(context.Background()) },
+			"the plugin leaves": func(h *Host) { _ = h.Remove(one) },
+		} {
+			t.Run(server+"/"+what, func(t *testing.T) {
+				entered, left := make(chan struct{}), make(chan struct{})
+				h, err := NewHost(HostOptions{Lazy: true, Options: Options{
+					Egress: DesktopEgress(), GracePeriod: 100 * time.Millisecond,
+					Handlers: Handlers{Elicit: func(ctx context.Context, _ ServerID, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						close(entered)
+						<-ctx.Done()
+						close(left)
+						return nil, ctx.Err()
+					}},
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer h.Close(context.Background())
+				open := h.dialer.open
+				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+					if srv.Name() == "memory" {
+						return m.open(ctx, p, srv, id, creds)
+					}
+					return open(ctx, p, srv, id, creds)
+				}
+				if err := h.Add(one, p); err != nil {
+					t.Fatal(err)
+				}
+				sess, err := h.Session(t.Context(), ServerID{Instance: one, Plugin: p.Name(), Server: server})
+				if err != nil {
+					t.Fatal(err)
+				}
+				called := make(chan error, 1)
+				go func() {
+					_, err := sess.CallTool(t.Context(), "ask", nil, CallOptions{})
+					called <- err
+				}()
+				select {
+				case <-entered:
+				case err := <-called:
+					t.Fatalf("the call ended: %v", err)
+				}
+				began := time.Now()
+				leave(h)
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("it took %v to close", took)
+				}
+				within(t, "the question", func() { <-left })
+				if err := <-called; !errors.Is(err, ErrClosed) {
+					t.Errorf("the call: %v", err)
+				}
+			})
+		}
+	}
+}

@@ -111,7 +111,8 @@ func withoutValues(environ []string) []string {
 
 // Handlers answer what servers ask of their client. Where one is nil, its
 // requests get the protocol's refusal and the capability is not announced. They
-// are called concurrently. A server that gets an error is told it only where it
+// are called concurrently, for one session at most 64 times at once; more is
+// refused. Their context ends with the session. A server that gets an error is told it only where it
 // is a *jsonrpc.Error, and otherwise, as for a panic or a missing result, no
 // more than that the client failed to answer.
 type Handlers struct {

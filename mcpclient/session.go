@@ -28,6 +28,7 @@ type Session struct {
 	cs     *mcp.ClientSession
 	info   ServerInfo
 	answer mcp.MethodHandler // of what the server asks
+	asked  atomic.Int64      // questions of the server that are open
 
 	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc

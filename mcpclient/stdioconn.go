@@ -45,8 +45,8 @@ const (
 	notifyRate  = 1000
 	notifyBurst = 2000
 
-	// maxRequests is how many requests of a server may be unanswered: each costs
-	// a goroutine, and may stand before a person. More are refused.
+	// maxRequests is how many requests of a server may be unanswered. More are
+	// refused, here before the SDK queues them, and by any way in answers.
 	maxRequests = 64
 )
 
@@ -293,8 +293,7 @@ func (c *stdioConn) admit(msg jsonrpc.Message) bool {
 		return true
 	}
 	c.requests.Add(-1)
-	c.send(context.Background(), &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
-		Code: codeBusy, Message: fmt.Sprintf("more than %d requests are unanswered", maxRequests)}})
+	c.send(context.Background(), &jsonrpc.Response{ID: req.ID, Error: errBusy})
 	return false
 }
 
