@@ -1212,3 +1212,47 @@ func TestQuestionEndsWithSession(t *testing.T) { // [R4]
 		}
 	}
 }
+
+// TestForgottenSession: the call after one that a server answered with 404 gets
+// a session of its own, at once and each time. [R5]
+func TestForgottenSession(t *testing.T) {
+	var forgotten sync.Map
+	var last atomic.Pointer[string]
+	var calls atomic.Int32
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "t", InputSchema: anyObject}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			calls.Add(1)
+			return &mcp.CallToolResult{}, nil
+		})
+		return srv
+	}, nil)
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("Mcp-Session-Id")
+		if _, gone := forgotten.Load(id); gone && r.Method == http.MethodPost {
+			http.Error(w, "no such session", http.StatusNotFound)
+			return
+		}
+		if id != "" {
+			last.Store(&id)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(ts.Close)
+	t.Cleanup(ts.CloseClientConnections)
+	h := newHostWith(t, HostOptions{Options: Options{Egress: DesktopEgress(), GracePeriod: 50 * time.Millisecond}, Retry: Retry{Min: 1, Max: 1, Attempts: 1000}},
+		map[string]any{"s": map[string]any{"type": "streamable-http", "url": localhost(ts)}})
+	const rounds = 20
+	for i := range rounds {
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		forgotten.Store(*last.Load(), true)
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || errors.Is(err, ErrNotSent) {
+			t.Fatalf("round %d, forgotten: %v", i, err)
+		}
+	}
+	if calls.Load() != rounds {
+		t.Errorf("%d calls arrived, not %d", calls.Load(), rounds)
+	}
+}

@@ -272,6 +272,15 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
+	select {
+	case <-s.link.done():
+		// The session ends about now. Who calls again gets another one then.
+		select {
+		case <-s.ended:
+		case <-time.After(closeBound):
+		}
+	default:
+	}
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
