@@ -21,10 +21,9 @@ const streamRetries = 3
 
 // remoteLink is the link to a streamable-http or sse server.
 type remoteLink struct {
-	guard   *guard
-	way     mcp.Transport
-	secrets *secrets
-	grace   time.Duration
+	guard *guard
+	way   mcp.Transport
+	grace time.Duration
 
 	once   sync.Once
 	closed chan struct{}
@@ -72,16 +71,16 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	if g.allowed, err = allowedOrigins(opts, id); err != nil {
 		return nil, err
 	}
-	l := &remoteLink{guard: g, secrets: &secrets{}, grace: opts.GracePeriod, closed: make(chan struct{})}
+	l := &remoteLink{guard: g, grace: opts.GracePeriod, closed: make(chan struct{})}
 	for _, values := range g.fixed {
 		for _, v := range values {
-			l.secrets.add(v)
+			g.secrets.add(v)
 		}
 	}
 	for _, values := range u.Query() {
 		for _, v := range values {
 			if len(v) >= shortestPart {
-				l.secrets.add(v)
+				g.secrets.add(v)
 			}
 		}
 	}
@@ -114,7 +113,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 
 func (l *remoteLink) transport() mcp.Transport { return l.way }
 
-func (l *remoteLink) explain(err error) error { return l.guard.explain(err, l.secrets) }
+func (l *remoteLink) explain(err error) error { return l.guard.explain(err, l.guard.secrets) }
 
 func (l *remoteLink) done() <-chan struct{} { return l.guard.lost }
 

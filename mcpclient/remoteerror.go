@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -192,11 +191,7 @@ func (s *secrets) add(value string) {
 		parts = append(parts, strings.TrimSpace(rest))
 	}
 	for _, p := range parts {
-		forms := []string{p, url.QueryEscape(p), url.PathEscape(p)}
-		if quoted, err := json.Marshal(p); err == nil {
-			forms = append(forms, string(quoted[1:len(quoted)-1]))
-		}
-		for _, f := range forms {
+		for _, f := range append(forms(p), p) {
 			if len(p) >= minSecret && !slices.Contains(s.values, f) {
 				s.values = append(s.values, f)
 			}

@@ -246,7 +246,13 @@ func decodeLine(line []byte) (msg jsonrpc.Message, rest []jsonrpc.Message, err e
 
 // drop notes a line that is no message. Its error ends the session.
 func (c *stdioConn) drop(line []byte) error {
-	shown := func() string { return printable.Quote(c.link.mask.text(string(line[:min(len(line), 4096)]))) }
+	shown := func() string {
+		const most = 4096
+		m := c.link.mask
+		// A value that begins before the cut is seen whole.
+		text, _ := m.replace(nil, line[:min(len(line), most+m.longest)], min(len(line), most))
+		return printable.Quote(string(text))
+	}
 	if c.noise.Load() == nil {
 		s := shown()
 		c.noise.Store(&s)
