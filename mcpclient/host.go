@@ -407,10 +407,12 @@ func (h *Host) Tools() []Tool { return cloneTools(h.table.Load().tools) }
 func (h *Host) Held() []Tool { return cloneTools(h.table.Load().held) }
 
 // Accept pins tools as they are and gives them out where they were held back.
+// What is not the host's any more, or has changed since it was listed, stays held
+// back.
 // It does nothing in a host without pins.
 func (h *Host) Accept(tools ...Tool) {
 	if h.opts.Pins != nil {
-		h.opts.Pins.Accept(tools...)
+		h.opts.Pins.accept(tools...)
 		h.rebuild()
 	}
 }
@@ -469,7 +471,7 @@ func (h *Host) rebuild() {
 				continue
 			}
 			t.routes[tool.Name] = route{tool, s}
-			if h.opts.Pins != nil && !h.opts.Pins.Accepted(tool) {
+			if h.opts.Pins != nil && !h.opts.Pins.accepted(tool) {
 				t.held = append(t.held, tool)
 			} else {
 				t.tools = append(t.tools, tool)

@@ -440,7 +440,7 @@ func TestPins(t *testing.T) { // [R13]
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if !again.Accepted(h.Tools()[0]) {
+	if !again.accepted(h.Tools()[0]) {
 		t.Errorf("lost: %s", text)
 	}
 
@@ -454,6 +454,32 @@ func TestPins(t *testing.T) { // [R13]
 	})
 	if _, err := h.Call(t.Context(), "mcp__p__s__a", nil, CallOptions{}); !errors.Is(err, ErrUnknownTool) {
 		t.Errorf("a changed tool: %v", err)
+	}
+	// One that is accepted as it was before stays held back.
+	before := h.Held()[0]
+	before.Digest = "sha256:0"
+	h.Accept(before)
+	if len(h.Tools()) != 0 {
+		t.Error("a tool was accepted that is not the one")
+	}
+
+	h.Accept(h.Held()...)
+	pins.Forget(plugin.Instance{Tenant: "other", ID: one.ID})
+	if !pins.accepted(h.Tools()[0]) {
+		t.Error("another tenant's instance was forgotten")
+	}
+	if err := h.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	pins.Forget(one)
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Tools()) != 0 || len(h.Held()) != 1 {
+		t.Errorf("installed again: tools %q, held %q", toolNames(h.Tools()), toolNames(h.Held()))
 	}
 }
 
