@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -702,4 +703,48 @@ func TestCloseEndsWaiting(t *testing.T) { // [R3] [R4]
 	if err := <-waiting; !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) || errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestSteadyChanges: a server that says again and again that its tools changed,
+// slower than it is listed, is listed ever more rarely, and at once when it has
+// been quiet. [R9]
+func TestSteadyChanges(t *testing.T) { // [R11]
+	synctest.Test(t, func(t *testing.T) {
+		var m memory
+		srv := newEcho("a")
+		var lists atomic.Int32
+		srv.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, req)
+			}
+		})
+		m.set("s", func(context.Context) (*mcp.Server, error) { return srv, nil })
+		h := newMemoryHost(t, &m, HostOptions{})
+		if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lists.Store(0)
+		for i := range 400 { // a minute
+			if addEcho(srv, "b"); i%2 == 1 {
+				srv.RemoveTools("b")
+			}
+			time.Sleep(150 * time.Millisecond)
+		}
+		if n := lists.Load(); n < 2 || n > 40 {
+			t.Errorf("listed %d times", n)
+		}
+		time.Sleep(30 * time.Second)
+		addEcho(srv, "c")
+		time.Sleep(50 * time.Millisecond)
+		if _, ok := h.Lookup("mcp__p__s__c"); !ok {
+			t.Error("a change after a while is not seen soon")
+		}
+		h.Close(context.Background())
+	})
 }

@@ -134,8 +134,10 @@ type server struct {
 	list     *toolList // the last good one, nil before
 	stale    bool      // the server said that its tools changed
 	relists  bool      // a goroutine lists them
-	asked    int       // how often a list was asked for
-	answered int       // the newest of those that list is, or that failed
+	relisted time.Time // when it last did, because the server said so
+	gap      time.Duration
+	asked    int // how often a list was asked for
+	answered int // the newest of those that list is, or that failed
 }
 
 // A flight is one attempt to connect, which its callers share.
@@ -404,7 +406,6 @@ func (s *server) changed() {
 // relist lists the tools until nothing has changed since, slower and slower
 // while the server goes on.
 func (s *server) relist() {
-	gap := relistMin
 	for {
 		s.mu.Lock()
 		sess := s.sess
@@ -414,6 +415,7 @@ func (s *server) relist() {
 			return
 		}
 		s.stale = false
+		gap := s.widen()
 		s.mu.Unlock()
 		_ = s.listNow(s.ctx, sess)
 		pause := time.NewTimer(gap)
@@ -422,8 +424,18 @@ func (s *server) relist() {
 		case <-s.ctx.Done():
 			pause.Stop()
 		}
-		gap = min(2*gap, relistMax)
 	}
+}
+
+// widen returns how long to wait after the next list. A server that has been
+// quiet for a while begins anew. It is called with the lock held.
+func (s *server) widen() time.Duration {
+	if now := time.Now(); now.Sub(s.relisted) > 2*relistMax {
+		s.gap, s.relisted = relistMin, now
+	} else {
+		s.gap, s.relisted = min(2*s.gap, relistMax), now
+	}
+	return s.gap
 }
 
 // listNow lists the tools of a session and puts them in place, unless a list
