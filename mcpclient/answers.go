@@ -5,6 +5,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -74,6 +75,10 @@ func clientOptions(opts *Options, s *Session, hooks hooks) *mcp.ClientOptions {
 // errNoAnswer tells a server nothing of what went wrong in the host.
 var errNoAnswer = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client failed to answer"}
 
+// errBusy refuses what a server asks while it has too many questions open: each
+// costs a goroutine of the host's handler, and may stand before a person.
+var errBusy = &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("more than %d requests are unanswered", maxRequests)}
+
 // reply is what a handler of the host answers. An answer that is missing, a
 // panic, and an error that is not one of the protocol's become errNoAnswer.
 func reply[T any](handler func() (*T, error)) (res *T, err error) {
@@ -106,6 +111,18 @@ func answers(opts *Options, s *Session) mcp.Middleware {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are missing"}
 			}
 			refused := false
+			switch method {
+			case "roots/list", "sampling/createMessage", "elicitation/create":
+				defer s.asked.Add(-1)
+				if s.asked.Add(1) > maxRequests {
+					return nil, errBusy
+				}
+				// The SDK ends it later: after it has tried to get the connection back.
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				defer cancel()
+				defer context.AfterFunc(s.ctx, cancel)()
+			}
 			switch method {
 			case "roots/list":
 				if refused = h.Roots == nil; !refused {

@@ -57,6 +57,7 @@ func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *htt
 		}
 	}()
 	defer a.settle(&err)
+	defer asking(ctx)()
 	return a.host.Authorize(ctx, req, resp)
 }
 

@@ -20,16 +20,19 @@ import (
 // the plugin so.
 var ErrUnsupported = errors.New("mcpclient: the transport is not supported")
 
-// ErrNoServer: the plugin has no valid server of that name.
+// ErrNoServer: the plugin has no valid server of that name, or the host no such
+// server.
 var ErrNoServer = errors.New("mcpclient: no such server")
+
+func noServer(name string) error { return fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(name)) }
 
 // legacyVersion is the newest protocol version with an initialize handshake.
 const legacyVersion = "2025-11-25"
 
 // Connect starts or connects to one server of a plugin by its declared
 // transport (AP §7.2.1), shakes hands, and returns the session, which lives
-// until it is closed or the server is gone. ctx and [Options].ConnectTimeout
-// bound the way there and not the session.
+// until it is closed or the server is gone. ctx, [Options].ConnectTimeout and
+// [Options].AskTimeout bound the way there and not the session.
 //
 // It fails with [ErrNoServer], [ErrUnsupported], [ErrNotAllowed], [ErrServer],
 // [ErrLimit], an error of [Options].Credentials, or that of ctx.
@@ -40,7 +43,7 @@ func Connect(ctx context.Context, p *plugin.Plugin, instance plugin.Instance, se
 	}
 	srv := p.Server(server)
 	if srv == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(server))
+		return nil, noServer(server)
 	}
 	return d.connect(ctx, p, srv, ServerID{Instance: instance, Plugin: p.Name(), Server: server}, hooks{})
 }
@@ -102,7 +105,7 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	case plugin.ServerDisabled:
 		return nil, fmt.Errorf("%w: its transport is disabled", ErrNotAllowed)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.opts.ConnectTimeout, errConnectTimeout)
+	ctx, cancel := withClock(ctx, d.opts.ConnectTimeout, d.opts.AskTimeout)
 	defer cancel()
 	creds, err := d.credentials(ctx, id)
 	if err != nil {
@@ -114,9 +117,6 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	}
 	var why error
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
-		if creds.OAuth != nil {
-			a.budget = 0 // a user may be asked to log in, which nothing cuts short
-		}
 		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
 		if err == nil {
 			oauth.connected.Store(true)
@@ -149,7 +149,10 @@ func (e *timeoutError) Error() string        { return e.text }
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 func (e *timeoutError) Timeout() bool        { return true }
 
-var errConnectTimeout error = &timeoutError{"it did not connect in time"}
+var (
+	errConnectTimeout error = &timeoutError{"it did not connect in time"}
+	errAskTimeout     error = &timeoutError{ownText + "the host was asked and did not answer in time"}
+)
 
 // againOlder reports whether a failed first handshake may be for its protocol
 // version, so that another may do.
@@ -178,6 +181,7 @@ func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, err
 		creds Credentials
 		err   error
 	}
+	defer asking(ctx)()
 	given := make(chan answer, 1)
 	go func() {
 		a := answer{err: errors.New("the host's function did not return")}
@@ -197,8 +201,8 @@ func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, err
 		}
 		return a.creds, nil
 	case <-ctx.Done():
-		if cause := context.Cause(ctx); !errors.Is(cause, errConnectTimeout) {
-			return Credentials{}, cause
+		if cause := context.Cause(ctx); !errors.Is(cause, errAskTimeout) {
+			return Credentials{}, connectError(cause)
 		}
 		return Credentials{}, fmt.Errorf("mcpclient: no credentials: the host's function did not answer in time: %w", context.DeadlineExceeded)
 	}
@@ -208,7 +212,7 @@ func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, err
 func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials, hooks hooks, a attempt) (*Session, error) {
 	if a.budget > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.budget, errConnectTimeout)
+		ctx, cancel = withClock(ctx, a.budget, d.opts.AskTimeout)
 		defer cancel()
 	}
 	l, err := d.open(ctx, p, srv, id, creds)
@@ -282,7 +286,9 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		err = explain(l, err)
 	}
 	s.finish(err)
-	closeLink(l, nil)
+	if left := closeLink(l, nil); left != nil {
+		d.opts.Logger.Warn("what was begun of an MCP server is left", "mcp", id, "error", left)
+	}
 	// The SDK's Connect has lost its link and ends; what it made is closed.
 	// Only the host's OAuth handler can hold it up.
 	ended := make(chan struct{})
@@ -359,6 +365,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	set(&o.ConnectTimeout, 30*time.Second)
+	set(&o.AskTimeout, 5*time.Minute)
 	set(&o.CallTimeout, 60*time.Second)
 	set(&o.GracePeriod, 2*time.Second)
 	o.Limits = o.Limits.withDefaults()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
 )
@@ -90,11 +89,12 @@ func (c *consents) decide(ctx context.Context, consent Consent, req ConsentReque
 	key := consentKey{req.ID, req.Digest}
 	err := errors.New("its function did not return")
 	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("its function panicked: %s", printable.Escape(fmt.Sprint(v)))
+		if recover() != nil {
+			err = errors.New("its function panicked") // with what may hold a value of the plan
 		}
 		d.err = err
-		d.final = err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err())
+		d.final = err == nil || ctx.Err() == nil ||
+			!errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, context.DeadlineExceeded)
 		c.mu.Lock()
 		if !d.final && c.decisions[key] == d {
 			delete(c.decisions, key)
@@ -115,14 +115,15 @@ func (c *consents) forget(instance plugin.Instance) {
 	maps.DeleteFunc(c.decisions, func(k consentKey, _ *decision) bool { return k.id.Instance == instance })
 }
 
-// forgetRefusals drops what the host refused, so that it is asked again.
-func (c *consents) forgetRefusals() {
+// forgetRefusals drops what the host refused for a server, so that it is asked
+// again.
+func (c *consents) forgetRefusals(id ServerID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.decisions, func(_ consentKey, d *decision) bool {
+	maps.DeleteFunc(c.decisions, func(k consentKey, d *decision) bool {
 		select {
 		case <-d.done:
-			return d.err != nil
+			return k.id == id && d.err != nil
 		default:
 			return false
 		}

@@ -20,7 +20,7 @@ import (
 // TestErrorTexts: an error says once whose it is, then what happened, and
 // nothing of the way that it took.
 func TestErrorTexts(t *testing.T) { // [R3] [R4] [Q1]
-	soonUp := func(o *Options) { o.ConnectTimeout = 500 * time.Millisecond }
+	soonUp := func(o *Options) { o.ConnectTimeout, o.AskTimeout = 500*time.Millisecond, 500*time.Millisecond }
 	for name, tt := range map[string]struct {
 		mode  string
 		tweak func(*Options)

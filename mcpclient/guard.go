@@ -51,12 +51,13 @@ type guard struct {
 	legacy                          bool     // the transport is sse
 	oauth                           bool     // the SDK has a handler for 401 and 403
 	fixed                           http.Header
-	allowed                         func(origin string) bool // nil refuses
+	allowed                         map[origin]bool // beside own
 	egress                          *Egress
 	proxied                         bool
 	limits                          Limits
 	overBody, overEvent, overValues error // of what breaks them
 	log                             *slog.Logger
+	secrets                         *secrets // what nothing may show
 
 	base  *http.Transport
 	conns connections
@@ -89,7 +90,7 @@ type guard struct {
 func newGuard(own origin, opts *Options) *guard {
 	g := &guard{
 		own: own, egress: opts.Egress, proxied: opts.Proxy != nil, limits: opts.Limits,
-		log: opts.Logger, lost: make(chan struct{}),
+		log: opts.Logger, secrets: &secrets{}, lost: make(chan struct{}),
 		opens: rate.NewLimiter(streamsPerSecond, streamsAtOnce), wait: streamWait,
 	}
 	if g.log == nil {
@@ -270,7 +271,7 @@ func (g *guard) reachable(o origin) error {
 		return nil
 	case o.scheme == "http" && !namesLoopback(o.host):
 		return errInsecure
-	case g.allowed == nil || !g.allowed(o.String()):
+	case !g.allowed[o]:
 		return errForeign
 	}
 	return nil
@@ -523,7 +524,7 @@ func (x *exchange) streamBroke(err error) {
 	if known(err) == nil {
 		return // the connection broke, or the request ended
 	}
-	x.g.log.Warn("event stream of the server ended", "reason", err)
+	x.g.log.Warn("event stream of the server ended", "reason", x.g.explain(err, x.g.secrets))
 	switch {
 	case x.g.legacy:
 		x.g.setReason(err)

@@ -19,6 +19,7 @@ import (
 
 // HostOptions are the settings of a [Host].
 type HostOptions struct {
+	// Options are the policy for each server.
 	Options
 
 	// Lazy connects to a server when one of its tools is called or [Host.Ready]
@@ -40,15 +41,29 @@ type HostOptions struct {
 	OnCall func(CallRecord)
 }
 
+// Format prints the options as [Options.Format] does.
+func (o HostOptions) Format(f fmt.State, verb rune) {
+	type plain struct {
+		Options    Options
+		Lazy       bool
+		ShortNames bool
+		Reserved   []string
+		Pins       *Pins
+		Retry      Retry
+		OnCall     func(CallRecord)
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain{o.Options, o.Lazy, o.ShortNames, o.Reserved, o.Pins, o.Retry, o.OnCall})
+}
+
 // Host runs the servers of many plugins and gives their tools as one list. A
 // server that is broken, slow or hostile costs its own tools only. It is safe
 // for concurrent use and has to be closed.
 //
-// Exposed names have the plugin's name in them and not the instance. Of two
-// instances of one plugin only the tools of that one are exposed which was added
-// first; a host that runs several, for tenants say, has a Host for each.
+// Exposed names have the plugin's name in them and not the instance, so a Host
+// has each plugin once. A host that runs several instances of one, for tenants
+// say, has a Host for each.
 type Host struct {
-	opts   HostOptions
+	opts   *HostOptions // not by value, in which a printed Host would show Environ
 	dialer *dialer
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -64,6 +79,8 @@ type Host struct {
 
 type installed struct {
 	instance plugin.Instance
+	plugin   string
+	names    []string // of the servers whose tools can be exposed
 	servers  []*server
 }
 
@@ -90,31 +107,49 @@ func NewHost(opts HostOptions) (*Host, error) {
 	opts.Options = d.opts
 	opts.Retry = opts.Retry.withDefaults()
 	opts.Reserved = slices.Clone(opts.Reserved)
-	h := &Host{opts: opts, dialer: d, watchers: map[*watcher]struct{}{}}
+	h := &Host{opts: &opts, dialer: d, watchers: map[*watcher]struct{}{}}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.table.Store(&table{})
 	return h, nil
 }
 
+// ErrInstalled: the host has another instance of the plugin, whose tools have the
+// names that those of this one would have.
+var ErrInstalled = errors.New("mcpclient: the host has another instance of the plugin")
+
+// Format prints how many servers the host has, whatever the verb, and nothing
+// that it holds.
+func (h *Host) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "host of %d MCP servers", len(h.servers()))
+}
+
 // Add takes the servers of a plugin, in the order in which mcp.json declares
 // them. A plugin of the same instance is replaced: its servers are closed first
 // and those of the new one start afresh, in the same place of the order. Add
-// does not wait for servers to connect, but for those that it closes. It fails
-// with [ErrClosed], or where the instance has no ID.
+// does not wait for servers to connect, but for those that it closes.
+//
+// It fails with [ErrClosed], with [ErrInstalled] where another instance has a
+// plugin of the name with a server of the same name, and with
+// [plugin.ErrInstance]. What was there before is then still there.
 func (h *Host) Add(instance plugin.Instance, p *plugin.Plugin) error {
 	if _, err := instance.Key(); err != nil {
 		return err
 	}
-	in := &installed{instance: instance}
+	in := &installed{instance: instance, plugin: p.Name()}
 	for _, conf := range p.Servers() {
 		id := ServerID{Instance: instance, Plugin: p.Name(), Server: conf.Name()}
 		in.servers = append(in.servers, newServer(h, id, p, conf))
+		if conf.Status() == plugin.ServerEnabled {
+			in.names = append(in.names, conf.Name())
+		}
 	}
-	if err := h.replace(instance, nil); err != nil { // the old one ends before the new one begins
-		return err
-	}
-	if err := h.replace(instance, in); err != nil {
-		return err
+	// The old one ends before the new one begins. Its place is kept, and what
+	// will stand there is known from now on.
+	place := &installed{instance: instance, plugin: in.plugin, names: in.names}
+	for _, next := range []*installed{place, in} {
+		if err := h.put(next); err != nil {
+			return err
+		}
 	}
 	h.rebuild()
 	for _, s := range in.servers {
@@ -133,65 +168,83 @@ func (s *server) background() {
 	}
 }
 
-// replace puts in, which may be nil to leave an empty place, where the
-// instance's plugin is, and closes that one's servers.
-func (h *Host) replace(instance plugin.Instance, in *installed) error {
+// put puts in where its instance's plugin is, or behind all others, and closes
+// that one's servers.
+func (h *Host) put(in *installed) error {
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
 		return ErrClosed
 	}
-	var old *installed
-	at := slices.IndexFunc(h.installed, func(i *installed) bool { return i.instance == instance })
-	if in == nil {
-		in = &installed{instance: instance}
-		if at < 0 {
+	var old []*server
+	at := -1
+	for i, other := range h.installed {
+		if other.instance == in.instance {
+			at, old = i, other.servers
+			continue
+		}
+		if name, ok := other.shares(in); ok {
 			h.mu.Unlock()
-			return nil
+			return fmt.Errorf("%w %s, with a server %s: the tools of both would have the same names, so give each instance a Host of its own",
+				ErrInstalled, printable.Quote(in.plugin), printable.Quote(name))
 		}
 	}
 	if at >= 0 {
-		old = h.installed[at]
 		h.installed[at] = in
 	} else {
 		h.installed = append(h.installed, in)
 	}
 	h.mu.Unlock()
-	if old != nil {
-		closeServers(old.servers)
-	}
+	_ = closeServers(old) // what is left was logged, and does not keep the new one away
 	return nil
 }
 
+// shares returns the name of a server that both have in plugins of one name.
+func (in *installed) shares(other *installed) (name string, ok bool) {
+	if in.plugin != other.plugin {
+		return "", false
+	}
+	for _, name := range in.names {
+		if slices.Contains(other.names, name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // Remove closes the servers of an instance and waits until nothing of them is
-// left. It does nothing where the host does not have it.
-func (h *Host) Remove(instance plugin.Instance) {
+// left. It does nothing where the host does not have it, and fails as
+// [Session.Close] does.
+func (h *Host) Remove(instance plugin.Instance) error {
 	h.mu.Lock()
 	at := slices.IndexFunc(h.installed, func(i *installed) bool { return i.instance == instance })
 	if at < 0 {
 		h.mu.Unlock()
-		return
+		return nil
 	}
 	old := h.installed[at]
 	h.installed = slices.Delete(slices.Clone(h.installed), at, at+1)
 	h.mu.Unlock()
 	h.rebuild()
-	closeServers(old.servers)
+	err := closeServers(old.servers)
 	h.dialer.consents.forget(instance)
 	h.rebuild()
+	return err
 }
 
-func closeServers(list []*server) {
+func closeServers(list []*server) error {
 	var wg sync.WaitGroup
-	for _, s := range list {
-		wg.Go(s.close)
+	errs := make([]error, len(list))
+	for i, s := range list {
+		wg.Go(func() { errs[i] = s.close() })
 	}
 	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // Close ends all calls and closes all servers, side by side. It returns when
-// nothing is left, or with the error of ctx while the rest goes on. It may be
-// called more than once.
+// nothing is left, or with the error of ctx while the rest goes on, and fails as
+// [Session.Close] does. It may be called more than once.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -200,18 +253,18 @@ func (h *Host) Close(ctx context.Context) error {
 	h.watchers = nil
 	h.mu.Unlock()
 	h.cancel(ErrClosed)
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		closeServers(list)
+		err := closeServers(list)
+		defer func() { done <- err }()
 		for w := range watchers {
 			w.stop()
 		}
 		h.rebuild()
 	}()
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -245,16 +298,17 @@ func (h *Host) server(id ServerID) *server {
 // Servers that failed a moment ago are left alone until [Retry] lets them be
 // tried. It fails with the error of ctx or with [ErrClosed].
 func (h *Host) Ready(ctx context.Context) error {
-	h.mu.Lock()
-	closed := h.closed
-	list := h.serversLocked()
-	h.mu.Unlock()
-	if closed {
-		return ErrClosed
+	return h.ready(ctx, func(ServerID) bool { return true })
+}
+
+func (h *Host) ready(ctx context.Context, chosen func(ServerID) bool) error {
+	list, err := h.openServers()
+	if err != nil {
+		return err
 	}
 	var wg sync.WaitGroup
 	for _, s := range list {
-		if s.conf.Status() == plugin.ServerEnabled {
+		if s.conf.Status() == plugin.ServerEnabled && chosen(s.id) {
 			wg.Go(func() { _, _ = s.acquire(ctx) })
 		}
 	}
@@ -262,19 +316,37 @@ func (h *Host) Ready(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Refresh tries the servers that failed again without waiting for [Retry], asks
-// the host's consent and credentials again for those that were refused, lists
-// the tools of the others anew, and returns when that is done. It fails with
-// the error of ctx or with [ErrClosed].
-func (h *Host) Refresh(ctx context.Context) error {
+// openServers returns all servers, or [ErrClosed].
+func (h *Host) openServers() ([]*server, error) {
 	h.mu.Lock()
-	closed := h.closed
-	list := h.serversLocked()
-	h.mu.Unlock()
-	if closed {
-		return ErrClosed
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
 	}
-	h.dialer.consents.forgetRefusals()
+	return h.serversLocked(), nil
+}
+
+// Refresh tries servers that failed again without waiting for [Retry], asks the
+// host's consent and credentials again for those that were refused, lists the
+// tools of the others anew, and returns when that is done; the states say what
+// became of each. Without ids it does so for all servers. It fails with the error
+// of ctx, with [ErrClosed], or, before it does anything, with [ErrNoServer].
+func (h *Host) Refresh(ctx context.Context, ids ...ServerID) error {
+	list, err := h.openServers()
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		all := list
+		list = nil
+		for _, id := range ids {
+			at := slices.IndexFunc(all, func(s *server) bool { return s.id == id })
+			if at < 0 {
+				return noServer(id.Server)
+			}
+			list = append(list, all[at])
+		}
+	}
 	var wg sync.WaitGroup
 	for _, s := range list {
 		if s.conf.Status() != plugin.ServerEnabled {
@@ -320,7 +392,7 @@ func (h *Host) shown(s ServerState) ServerState {
 func (h *Host) Session(ctx context.Context, id ServerID) (*Session, error) {
 	s := h.server(id)
 	if s == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoServer, printable.Quote(id.Server))
+		return nil, noServer(id.Server)
 	}
 	return s.acquire(ctx)
 }
@@ -335,10 +407,12 @@ func (h *Host) Tools() []Tool { return cloneTools(h.table.Load().tools) }
 func (h *Host) Held() []Tool { return cloneTools(h.table.Load().held) }
 
 // Accept pins tools as they are and gives them out where they were held back.
+// What is not the host's any more, or has changed since it was listed, stays held
+// back.
 // It does nothing in a host without pins.
 func (h *Host) Accept(tools ...Tool) {
 	if h.opts.Pins != nil {
-		h.opts.Pins.Accept(tools...)
+		h.opts.Pins.accept(tools...)
 		h.rebuild()
 	}
 }
@@ -397,7 +471,7 @@ func (h *Host) rebuild() {
 				continue
 			}
 			t.routes[tool.Name] = route{tool, s}
-			if h.opts.Pins != nil && !h.opts.Pins.Accepted(tool) {
+			if h.opts.Pins != nil && !h.opts.Pins.accepted(tool) {
 				t.held = append(t.held, tool)
 			} else {
 				t.tools = append(t.tools, tool)
@@ -479,7 +553,10 @@ var ErrUnknownTool = errors.New("mcpclient: no such tool")
 // for a prompt.
 func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	r, ok := h.table.Load().routes[name]
-	if !ok {
+	switch {
+	case h.ctx.Err() != nil:
+		return nil, notSent(ErrClosed)
+	case !ok:
 		return nil, unknownTool(name)
 	}
 	return h.call(ctx, r, arguments, opts)

@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
 )
 
 var one = plugin.Instance{ID: "one"}
@@ -346,35 +351,60 @@ func TestReplaceAndRemove(t *testing.T) { // [R3] [R4]
 func TestReservedAndColliding(t *testing.T) { // [R10]
 	var m memory
 	m.set("s", echo("a", "b"))
-	h := newMemoryHost(t, &m, HostOptions{Reserved: []string{"mcp__p__s__a"}, ShortNames: false})
-	for _, id := range []string{"1", "2"} {
-		if err := h.Add(plugin.Instance{ID: id}, memoryPlugin(t, "p", "s")); err != nil {
+	h := newMemoryHost(t, &m, HostOptions{Reserved: []string{"mcp__s__a"}, ShortNames: true})
+	for _, name := range []string{"p", "q"} {
+		if err := h.Add(plugin.Instance{ID: name}, memoryPlugin(t, name, "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := h.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := toolNames(h.Tools()); got != "mcp__p__s__b" {
+	if got := toolNames(h.Tools()); got != "mcp__s__b" {
 		t.Errorf("tools %q", got)
 	}
-	if tool, _ := h.Lookup("mcp__p__s__b"); tool.Server.Instance.ID != "1" {
+	if tool, _ := h.Lookup("mcp__s__b"); tool.Server.Plugin != "p" {
 		t.Errorf("the first one has the name: %+v", tool.Server)
 	}
 	states := h.Servers()
 	if len(states[0].Dropped) != 1 || len(states[1].Dropped) != 2 {
 		t.Errorf("dropped: %v, %v", states[0].Dropped, states[1].Dropped)
 	}
+}
 
-	short := newMemoryHost(t, &m, HostOptions{ShortNames: true})
-	if err := short.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+// TestOneInstanceOfAPlugin: another instance of a plugin, whose tools would have
+// the same names, is refused when it is added, and what was there stays.
+func TestOneInstanceOfAPlugin(t *testing.T) { // [R10]
+	var m memory
+	for _, s := range []string{"s", "other", "third"} {
+		m.set(s, echo("t"))
+	}
+	h := newMemoryHost(t, &m, HostOptions{})
+	two := plugin.Instance{Tenant: "acme", ID: one.ID}
+	add := func(in plugin.Instance, is error, name string, servers ...string) {
+		t.Helper()
+		if err := h.Add(in, memoryPlugin(t, name, servers...)); !errors.Is(err, is) {
+			t.Errorf("%v with %s %v: %v", in, name, servers, err)
+		}
+	}
+	add(one, nil, "p", "s")
+	add(two, ErrInstalled, "p", "other", "s")
+	add(two, nil, "p", "other")
+	add(two, nil, "q", "s")
+	add(two, ErrInstalled, "p", "s")
+	if err := h.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := short.Ready(t.Context()); err != nil {
-		t.Fatal(err)
+	if got := toolNames(h.Tools()); got != "mcp__p__s__t mcp__q__s__t" {
+		t.Errorf("tools %q", got)
 	}
-	if got := toolNames(short.Tools()); got != "mcp__s__a mcp__s__b" {
-		t.Errorf("short names %q", got)
+	h.Remove(one)
+	add(two, nil, "p", "s")
+
+	// One whose transport is disabled has no tools.
+	off := loadPluginWith(t, plugin.Options{Disabled: []plugin.Transport{plugin.TransportStdio}}, "p", "s")
+	if err := h.Add(one, off); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -410,7 +440,7 @@ func TestPins(t *testing.T) { // [R13]
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if !again.Accepted(h.Tools()[0]) {
+	if !again.accepted(h.Tools()[0]) {
 		t.Errorf("lost: %s", text)
 	}
 
@@ -424,6 +454,32 @@ func TestPins(t *testing.T) { // [R13]
 	})
 	if _, err := h.Call(t.Context(), "mcp__p__s__a", nil, CallOptions{}); !errors.Is(err, ErrUnknownTool) {
 		t.Errorf("a changed tool: %v", err)
+	}
+	// One that is accepted as it was before stays held back.
+	before := h.Held()[0]
+	before.Digest = "sha256:0"
+	h.Accept(before)
+	if len(h.Tools()) != 0 {
+		t.Error("a tool was accepted that is not the one")
+	}
+
+	h.Accept(h.Held()...)
+	pins.Forget(plugin.Instance{Tenant: "other", ID: one.ID})
+	if !pins.accepted(h.Tools()[0]) {
+		t.Error("another tenant's instance was forgotten")
+	}
+	if err := h.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	pins.Forget(one)
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Tools()) != 0 || len(h.Held()) != 1 {
+		t.Errorf("installed again: tools %q, held %q", toolNames(h.Tools()), toolNames(h.Held()))
 	}
 }
 
@@ -836,6 +892,15 @@ func TestView(t *testing.T) { // [R3]
 	if got := toolNames(v.Tools()); got != "mcp__p__a__slow mcp__p__a__t" {
 		t.Errorf("tools %q", got)
 	}
+	if s := v.Servers(); len(s) != 1 || s[0].ID.Server != "a" || s[0].Status != StatusConnected {
+		t.Errorf("servers %+v", s)
+	}
+	if tool, ok := v.Lookup("mcp__p__a__t"); !ok || tool.Local != "t" {
+		t.Errorf("looked up: %+v", tool)
+	}
+	if tool, ok := v.Lookup("mcp__p__b__t"); ok {
+		t.Errorf("another server: %+v", tool)
+	}
 	if _, err := v.Call(t.Context(), "mcp__p__b__t", nil, CallOptions{}); !errors.Is(err, ErrUnknownTool) {
 		t.Errorf("another server: %v", err)
 	}
@@ -851,9 +916,369 @@ func TestView(t *testing.T) { // [R3]
 	if err := <-failed; !errors.Is(err, ErrClosed) {
 		t.Errorf("in flight: %v", err)
 	}
-	if _, err := v.Call(t.Context(), "mcp__p__a__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || len(v.Tools()) != 0 {
+	if _, err := v.Call(t.Context(), "mcp__p__a__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || len(v.Tools()) != 0 || len(v.Servers()) != 0 {
 		t.Errorf("after it closed: %v", err)
+	}
+	if _, ok := v.Lookup("mcp__p__a__t"); ok {
+		t.Error("a tool is found after it closed")
+	}
+	if err := v.Ready(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("Ready after it closed: %v", err)
 	}
 	res, err = h.Call(t.Context(), "mcp__p__b__t", nil, CallOptions{})
 	textOf(t, res, err)
+}
+
+// TestViewReady: a run that waits for its servers connects to no others, and
+// stops waiting when its view closes.
+func TestViewReady(t *testing.T) { // [R3]
+	var m memory
+	entered := make(chan struct{})
+	m.set("a", echo("t"))
+	m.set("b", echo("t"))
+	m.set("hangs", func(ctx context.Context) (*mcp.Server, error) {
+		close(entered)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	if err := h.Add(one, memoryPlugin(t, "p", "a", "b", "hangs")); err != nil {
+		t.Fatal(err)
+	}
+	v := h.View(func(id ServerID) bool { return id.Server == "a" })
+	defer v.Close()
+	if err := v.Ready(t.Context()); err != nil || toolNames(v.Tools()) != "mcp__p__a__t" || m.opened("b") != 0 {
+		t.Errorf("%v, tools %q, b was opened %d times", err, toolNames(v.Tools()), m.opened("b"))
+	}
+	w := h.View(func(id ServerID) bool { return id.Server == "hangs" })
+	waited := make(chan error)
+	go func() { waited <- w.Ready(t.Context()) }()
+	<-entered
+	w.Close()
+	if err := <-waited; !errors.Is(err, ErrClosed) {
+		t.Errorf("a view that closes: %v", err)
+	}
+}
+
+// TestRefreshOne: one server is tried again or listed anew, and no other.
+func TestRefreshOne(t *testing.T) { // [R5] [R11]
+	var m memory
+	var broken atomic.Bool
+	broken.Store(true)
+	for _, name := range []string{"a", "b"} {
+		m.set(name, func(context.Context) (*mcp.Server, error) {
+			if broken.Load() {
+				return nil, errBroken
+			}
+			return newEcho("t"), nil
+		})
+	}
+	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: time.Hour, Max: time.Hour}})
+	if err := h.Add(one, memoryPlugin(t, "p", "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(false)
+	if err := h.Refresh(t.Context(), h.Servers()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	states := h.Servers()
+	if states[0].Status != StatusConnected || states[1].Status != StatusFailed {
+		t.Errorf("states %+v", states)
+	}
+	unknown := ServerID{Instance: one, Plugin: "p", Server: "c"}
+	if err := h.Refresh(t.Context(), states[1].ID, unknown); !errors.Is(err, ErrNoServer) || h.Servers()[1].Status != StatusFailed {
+		t.Errorf("with an unknown one: %v, %+v", err, h.Servers()[1])
+	}
+	if err := h.Refresh(t.Context()); err != nil || h.Servers()[1].Status != StatusConnected {
+		t.Errorf("all: %v, %+v", err, h.Servers()[1])
+	}
+}
+
+// TestClosedHostSaysSo: a call of a host that is closed says that, whatever it
+// calls.
+func TestClosedHostSaysSo(t *testing.T) { // [R3]
+	var m memory
+	m.set("s", echo("t"))
+	h := newMemoryHost(t, &m, HostOptions{})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLedAstray: a server whose name led where the policy refuses is connected
+// to once it leads elsewhere, without anyone who asks for it; one whose URL
+// spells out such a place stays disabled. [R7]
+func TestLedAstray(t *testing.T) { // [R5] [R15]
+	ts := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newEcho("t") }, nil))
+	defer ts.Close()
+	var astray atomic.Bool
+	astray.Store(true)
+	egress := DesktopEgress()
+	egress.Check = func(context.Context, string, netip.AddrPort) error {
+		if astray.Load() {
+			return errors.New("not there")
+		}
+		return nil
+	}
+	h, err := NewHost(HostOptions{Options: Options{Egress: egress}, Retry: Retry{Min: 1, Max: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	if err := h.Add(one, loadServers(t, map[string]any{
+		"led":     map[string]any{"type": "streamable-http", "url": localhost(ts)},
+		"literal": map[string]any{"type": "streamable-http", "url": "https://10.0.0.1/"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := func(led, literal Status) {
+		t.Helper()
+		for _, s := range h.Servers() {
+			status := led
+			if s.ID.Server == "literal" {
+				status = literal
+			}
+			if s.Status != status || status != StatusConnected && !errors.Is(s.Err, ErrNotAllowed) {
+				t.Errorf("%v: %v, %v", s.ID, s.Status, s.Err)
+			}
+		}
+	}
+	want(StatusFailed, StatusDisabled)
+	astray.Store(false)
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(StatusConnected, StatusDisabled)
+}
+
+// TestStateHasFindings: what the client found in an entry can be read from the
+// server's state. [R6] [R2]
+func TestStateHasFindings(t *testing.T) { // [R15]
+	h, err := NewHost(HostOptions{Lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	if err := h.Add(one, loadServers(t, map[string]any{
+		"remote": map[string]any{"type": "streamable-http", "url": "https://mcp.example.com/", "headers": map[string]string{"Host": "header-secret", "X-A": "header-secret"}},
+		"local":  map[string]any{"type": "stdio", "command": "server", "env": map[string]string{"NODE_OPTIONS": "env-secret", "A": "b"}},
+		"plain":  map[string]any{"type": "stdio", "command": "server"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]finding.Code{"remote": finding.ConnectHeaderIgnored, "local": finding.LaunchEnvLoadsCode}
+	for _, s := range h.Servers() {
+		var codes []finding.Code
+		for _, f := range s.Findings {
+			codes = append(codes, f.Code)
+			if strings.Contains(f.Message, "secret") || f.Subject != s.ID.Server {
+				t.Errorf("%+v", f)
+			}
+		}
+		if code := want[s.ID.Server]; code == "" && len(codes) > 0 || code != "" && !slices.Equal(codes, []finding.Code{code}) {
+			t.Errorf("%v: %v", s.ID, codes)
+		}
+	}
+}
+
+// TestQuestionsAreBounded: no more of a server's questions stand before the host
+// at once than the bound, whichever way they come, and more are refused. [R9]
+func TestQuestionsAreBounded(t *testing.T) { // [R14]
+	const more = 10
+	var m memory
+	var refused atomic.Int32
+	release := make(chan struct{})
+	m.set("s", func(context.Context) (*mcp.Server, error) {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "ask", InputSchema: anyObject}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var wg sync.WaitGroup
+			for range maxRequests + more {
+				wg.Go(func() {
+					_, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
+					var wire *jsonrpc.Error
+					if errors.As(err, &wire) && wire.Code == codeBusy && refused.Add(1) == more {
+						close(release)
+					}
+				})
+			}
+			wg.Wait()
+			return &mcp.CallToolResult{}, nil
+		})
+		return srv, nil
+	})
+	var now, most atomic.Int32
+	h := newMemoryHost(t, &m, HostOptions{Options: Options{Handlers: Handlers{
+		Elicit: func(ctx context.Context, _ ServerID, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			case <-time.After(5 * time.Second): // nothing was refused
+			}
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		},
+	}}})
+	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // those that were answered count no more
+		refused.Store(0)
+		release = make(chan struct{})
+		if _, err := h.Call(t.Context(), "mcp__p__s__ask", nil, CallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if most.Load() != maxRequests || refused.Load() != more {
+			t.Errorf("%d at once, %d refused", most.Load(), refused.Load())
+		}
+	}
+}
+
+// TestQuestionEndsWithSession: a handler of the host that waits for a person is
+// told when nobody wants the answer any more. [R14]
+func TestQuestionEndsWithSession(t *testing.T) { // [R4]
+	over, end := context.WithCancel(t.Context())
+	asks := func() *mcp.Server {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "ask", InputSchema: anyObject}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer context.AfterFunc(over, cancel)() // the SDK's server does not give up by itself
+			_, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
+			return &mcp.CallToolResult{}, err
+		})
+		return srv
+	}
+	var m memory
+	m.set("memory", func(context.Context) (*mcp.Server, error) { return asks(), nil })
+	mux := http.NewServeMux()
+	mux.Handle("/http", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return asks() }, nil))
+	mux.Handle("/sse", mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return asks() }, nil))
+	ts := httptest.NewServer(mux)
+	defer ts.Close()
+	defer end()
+	p := loadServers(t, map[string]any{
+		"memory": map[string]any{"type": "stdio", "command": "server"},
+		"http":   map[string]any{"type": "streamable-http", "url": localhost(ts) + "/http"},
+		"sse":    map[string]any{"type": "sse", "url": localhost(ts) + "/sse"},
+	})
+	for _, server := range []string{"memory", "http", "sse"} {
+		for what, leave := range map[string]func(h *Host){
+			"the host closes":   func(h *Host) { _ = h.Close(context.Background()) },
+			"the plugin leaves": func(h *Host) { _ = h.Remove(one) },
+		} {
+			t.Run(server+"/"+what, func(t *testing.T) {
+				entered, left := make(chan struct{}), make(chan struct{})
+				h, err := NewHost(HostOptions{Lazy: true, Options: Options{
+					Egress: DesktopEgress(), GracePeriod: 100 * time.Millisecond,
+					Handlers: Handlers{Elicit: func(ctx context.Context, _ ServerID, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						close(entered)
+						<-ctx.Done()
+						close(left)
+						return nil, ctx.Err()
+					}},
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer h.Close(context.Background())
+				open := h.dialer.open
+				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+					if srv.Name() == "memory" {
+						return m.open(ctx, p, srv, id, creds)
+					}
+					return open(ctx, p, srv, id, creds)
+				}
+				if err := h.Add(one, p); err != nil {
+					t.Fatal(err)
+				}
+				sess, err := h.Session(t.Context(), ServerID{Instance: one, Plugin: p.Name(), Server: server})
+				if err != nil {
+					t.Fatal(err)
+				}
+				called := make(chan error, 1)
+				go func() {
+					_, err := sess.CallTool(t.Context(), "ask", nil, CallOptions{})
+					called <- err
+				}()
+				select {
+				case <-entered:
+				case err := <-called:
+					t.Fatalf("the call ended: %v", err)
+				}
+				began := time.Now()
+				leave(h)
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("it took %v to close", took)
+				}
+				within(t, "the question", func() { <-left })
+				if err := <-called; !errors.Is(err, ErrClosed) {
+					t.Errorf("the call: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestForgottenSession: the call after one that a server answered with 404 gets
+// a session of its own, at once and each time. [R5]
+func TestForgottenSession(t *testing.T) {
+	var forgotten sync.Map
+	var last atomic.Pointer[string]
+	var calls atomic.Int32
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		srv := newEcho()
+		srv.AddTool(&mcp.Tool{Name: "t", InputSchema: anyObject}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			calls.Add(1)
+			return &mcp.CallToolResult{}, nil
+		})
+		return srv
+	}, nil)
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("Mcp-Session-Id")
+		if _, gone := forgotten.Load(id); gone && r.Method == http.MethodPost {
+			http.Error(w, "no such session", http.StatusNotFound)
+			return
+		}
+		if id != "" {
+			last.Store(&id)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(ts.Close)
+	t.Cleanup(ts.CloseClientConnections)
+	h := newHostWith(t, HostOptions{Options: Options{Egress: DesktopEgress(), GracePeriod: 50 * time.Millisecond}, Retry: Retry{Min: 1, Max: 1, Attempts: 1000}},
+		map[string]any{"s": map[string]any{"type": "streamable-http", "url": localhost(ts)}})
+	const rounds = 20
+	for i := range rounds {
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		forgotten.Store(*last.Load(), true)
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || errors.Is(err, ErrNotSent) {
+			t.Fatalf("round %d, forgotten: %v", i, err)
+		}
+	}
+	if calls.Load() != rounds {
+		t.Errorf("%d calls arrived, not %d", calls.Load(), rounds)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -398,10 +399,10 @@ func TestStateSaysWhatIsExposed(t *testing.T) { // [R15] [R10]
 func TestViewCallsWhatItSaw(t *testing.T) { // [R3]
 	var m memory
 	m.set("s", echo("t"))
-	h := newMemoryHost(t, &m, HostOptions{Lazy: true})
+	h := newMemoryHost(t, &m, HostOptions{Lazy: true, ShortNames: true})
 	two := plugin.Instance{ID: "two"}
 	for _, instance := range []plugin.Instance{one, two} {
-		if err := h.Add(instance, memoryPlugin(t, "p", "s")); err != nil {
+		if err := h.Add(instance, memoryPlugin(t, "plugin-"+instance.ID, "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -420,10 +421,10 @@ func TestViewCallsWhatItSaw(t *testing.T) { // [R3]
 		return true
 	})
 	defer v.Close()
-	if _, err := v.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrNotSent) {
+	if _, err := v.Call(t.Context(), "mcp__s__t", nil, CallOptions{}); !errors.Is(err, ErrNotSent) {
 		t.Errorf("call: %v", err)
 	}
-	if tool, ok := h.Lookup("mcp__p__s__t"); !ok || tool.Server.Instance != two {
+	if tool, ok := h.Lookup("mcp__s__t"); !ok || tool.Server.Instance != two {
 		t.Errorf("the name is now of %v", tool.Server)
 	}
 }
@@ -702,4 +703,48 @@ func TestCloseEndsWaiting(t *testing.T) { // [R3] [R4]
 	if err := <-waiting; !errors.Is(err, ErrClosed) || !errors.Is(err, ErrNotSent) || errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestSteadyChanges: a server that says again and again that its tools changed,
+// slower than it is listed, is listed ever more rarely, and at once when it has
+// been quiet. [R9]
+func TestSteadyChanges(t *testing.T) { // [R11]
+	synctest.Test(t, func(t *testing.T) {
+		var m memory
+		srv := newEcho("a")
+		var lists atomic.Int32
+		srv.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, req)
+			}
+		})
+		m.set("s", func(context.Context) (*mcp.Server, error) { return srv, nil })
+		h := newMemoryHost(t, &m, HostOptions{})
+		if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lists.Store(0)
+		for i := range 400 { // a minute
+			if addEcho(srv, "b"); i%2 == 1 {
+				srv.RemoveTools("b")
+			}
+			time.Sleep(150 * time.Millisecond)
+		}
+		if n := lists.Load(); n < 2 || n > 40 {
+			t.Errorf("listed %d times", n)
+		}
+		time.Sleep(30 * time.Second)
+		addEcho(srv, "c")
+		time.Sleep(50 * time.Millisecond)
+		if _, ok := h.Lookup("mcp__p__s__c"); !ok {
+			t.Error("a change after a while is not seen soon")
+		}
+		h.Close(context.Background())
+	})
 }

@@ -30,8 +30,18 @@ func launchSelf(t *testing.T, mode string) Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { abandon(p) })
+	t.Cleanup(func() { abandon(t, p) })
 	return p
+}
+
+// abandon ends a process of a launcher.
+func abandon(t *testing.T, p Process) {
+	t.Helper()
+	held, err := hold(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.abandon()
 }
 
 // Its methods may be called by several, at any time and again.
@@ -116,7 +126,7 @@ func TestLocalEnvironIsNotInherited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer abandon(p)
+	defer abandon(t, p)
 	_, out, _ := p.Pipes()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err == nil {
 		t.Errorf("the environment has %q", line)

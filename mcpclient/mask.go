@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -13,7 +14,7 @@ const maskMark = "[hidden]"
 
 // masker takes values that the host injected out of what a server says. It
 // finds a value as it is, each longer line of one that has several, and the
-// forms that JSON and URLs give it. It is for accidents: a server that means to
+// forms that JSON, URLs and base64 give it. It is for accidents: a server that means to
 // give a value away can always write it in another form. The zero masker finds
 // nothing. It is safe for concurrent use.
 type masker struct {
@@ -44,14 +45,33 @@ func newMasker(values []string) *masker {
 				}
 			}
 		}
-		if quoted, err := json.Marshal(v); err == nil {
-			add(string(quoted[1 : len(quoted)-1]))
+		for _, form := range forms(v) {
+			add(form)
 		}
-		add(url.QueryEscape(v))
-		add(url.PathEscape(v))
 	}
 	slices.SortStableFunc(m.values, func(a, b []byte) int { return len(b) - len(a) })
 	return m
+}
+
+// forms returns the forms that JSON, URLs and base64 give a value. In base64 it
+// may stand behind other bytes, as a password behind the name of its user: what
+// depends on these alone is left out.
+func forms(v string) []string {
+	out := []string{url.QueryEscape(v), url.PathEscape(v)}
+	if quoted, err := json.Marshal(v); err == nil {
+		out = append(out, string(quoted[1:len(quoted)-1]))
+	}
+	if len(v) < shortestPart {
+		return out
+	}
+	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			text := alphabet.EncodeToString(append(make([]byte, before), v...))
+			// Characters of 6 bits that also hold bits of what stands around it.
+			out = append(out, text[(8*before+5)/6:8*(before+len(v))/6])
+		}
+	}
+	return out
 }
 
 // text returns s with the values replaced.

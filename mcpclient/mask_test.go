@@ -1,8 +1,14 @@
 package mcpclient
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
 	"strings"
 	"testing"
+
+	"github.com/plugberth/plugberth/plugin"
 )
 
 func TestMasker(t *testing.T) {
@@ -20,6 +26,11 @@ func TestMasker(t *testing.T) {
 		{"[R4] lines of a key", []string{"-----BEGIN-----\nMIIabcdefg\nx\n"}, "got MIIabcdefg\nx", "got [hidden]\nx"},
 		{"[R4] as JSON has it", []string{`pa"ss\word`}, `{"k":"pa\"ss\\word"}`, `{"k":"[hidden]"}`},
 		{"[R4] as URLs have it", []string{"a/b c+d"}, "a%2Fb+c%2Bd a%2Fb%20c+d", "[hidden] [hidden]"},
+		{"[R4] as base64 has it", []string{"s3cret-token"}, "czNjcmV0LXRva2Vu=", "[hidden]="},
+		{"[R4] in base64 behind a user", []string{"s3cret-token"}, "Basic dTpzM2NyZXQtdG9rZW4=", "Basic dTp[hidden]4="},
+		{"[R4] one byte further", []string{"s3cret-token"}, "Basic dXM6czNjcmV0LXRva2Vu", "Basic dXM6[hidden]"},
+		{"[R4] two bytes further", []string{"s3cret-token"}, "dXNlOnMzY3JldC10b2tlbjs=", "dXNlOn[hidden]js="},
+		{"[R4] in the alphabet of URLs", []string{"\xff\xfe\xfds3cret"}, "__79czNjcmV0 //79czNjcmV0", "[hidden] [hidden]"},
 		{"[R4] without blanks around", []string{"s3cret\n"}, "s3cret", "[hidden]"},
 		{"empty values are none", []string{"", " "}, "a b", "a[hidden]b"},
 		{"none", nil, "a", "a"},
@@ -53,6 +64,65 @@ func TestMaskStreamHidesWhatIsCutOff(t *testing.T) {
 	if got += string(s.flush()); got != "the token is [hidden]" {
 		t.Error(got)
 	}
+}
+
+// [R8] A server that says a long secret on its output, among other text that is
+// no message, does not get a part of it shown.
+func TestNoiseIsMaskedWhole(t *testing.T) {
+	secret := strings.Repeat("0123456789", 500)
+	c := &stdioConn{link: &stdioLink{mask: newMasker([]string{secret})}}
+	if err := c.drop([]byte("key: " + secret + " is what I got")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.noiseShown(); strings.Contains(got, "0123") || !strings.Contains(got, "key: "+maskMark) {
+		t.Error(got)
+	}
+}
+
+// [R8] A remote server that sends back what it got, in a form that is no HTTP,
+// has it neither in the error nor in the log.
+func TestEchoedRequestIsMasked(t *testing.T) {
+	noLeaks(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			buf := make([]byte, 4096)
+			n, _ := conn.Read(buf)
+			for line := range strings.Lines(string(buf[:n])) {
+				if strings.HasPrefix(line, "X-Host:") {
+					_, _ = conn.Write([]byte(line))
+				}
+			}
+			conn.Close()
+		}
+	}()
+	var logs bytes.Buffer
+	opts := remoteOptions()
+	opts.Logger = slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	url := "http://" + ln.Addr().String() + "/"
+	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, url, packageHeaders), opts, Credentials{Headers: hostHeaders})
+	_, err = ask(t, l, "POST", url, "", nil)
+	if !errors.Is(err, ErrServer) {
+		t.Fatal(err)
+	}
+	noSecrets(t, "the error", err.Error())
+	resp, err := l.guard.client().Get(url) // of the event stream, which only the log tells of
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if !strings.Contains(logs.String(), "malformed HTTP") {
+		t.Errorf("no record: %s", &logs)
+	}
+	noSecrets(t, "the log", logs.String())
 }
 
 func BenchmarkMaskShortValue(b *testing.B) {

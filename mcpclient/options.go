@@ -6,13 +6,16 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
 )
 
@@ -38,7 +41,8 @@ type Options struct {
 	Launcher Launcher
 	// Environ is the base environment of stdio servers, "NAME=value" each, to
 	// which the package's env is added. nil is [BaseEnviron] of this process;
-	// one that is empty but not nil is empty.
+	// one that is empty but not nil is empty. Printed options show the names
+	// only.
 	Environ []string
 
 	// Egress decides which addresses remote servers may be connected to. nil
@@ -51,12 +55,14 @@ type Options struct {
 	// none, whatever the environment says. A proxy resolves names itself, so
 	// Egress then judges the proxy's address and not the server's.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Origins says that a server may redirect to an origin other than its own,
-	// or announce it as the endpoint of a legacy SSE stream. The origin is
-	// scheme, host and port where it is not the default, in lower case. nil
-	// refuses all. What the package configures as headers and what the host
-	// gives as credentials does not go there in any case.
-	Origins func(id ServerID, origin string) bool
+	// Origins names the origins other than its own that a server may redirect
+	// to, or announce as the endpoint of a legacy SSE stream, each as
+	// scheme://host with :port where it is not the scheme's own. Letter case and
+	// a default port make no difference; one that is no origin refuses the
+	// server. It is asked each time that a connection is made. nil names none.
+	// What the package configures as headers and what the host gives as
+	// credentials does not go there in any case.
+	Origins func(id ServerID) []string
 
 	// Credentials gives what the host knows for a server. It is asked each time
 	// that a connection is made. nil gives none.
@@ -66,11 +72,13 @@ type Options struct {
 	Handlers Handlers
 
 	// ConnectTimeout bounds starting, connecting and the handshake of one
-	// server, default 30 s. What the host does meanwhile counts: Consent,
-	// Credentials and the OAuth handler have to ask a person within it, so give
-	// it some minutes where they do. A decision of Consent that comes later
-	// holds for the next try.
+	// server, default 30 s. It stands still while the host is asked: Consent,
+	// Credentials and the Authorize of an OAuth handler may take a person's time.
 	ConnectTimeout time.Duration
+	// AskTimeout bounds each of these questions to the host, default 5 min. The
+	// server then counts as failed. A decision of Consent that comes later holds
+	// for the next try.
+	AskTimeout time.Duration
 	// CallTimeout bounds each call of a server, default 60 s.
 	CallTimeout time.Duration
 	// GracePeriod is how long a server has to end after its input was closed,
@@ -85,9 +93,26 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// Format prints the options as fmt does, but of Environ the names only.
+func (o Options) Format(f fmt.State, verb rune) {
+	type plain Options // without this method
+	o.Environ = withoutValues(o.Environ)
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(o))
+}
+
+func withoutValues(environ []string) []string {
+	var out []string
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		out = append(out, printable.Escape(name)+"="+maskMark)
+	}
+	return out
+}
+
 // Handlers answer what servers ask of their client. Where one is nil, its
 // requests get the protocol's refusal and the capability is not announced. They
-// are called concurrently. A server that gets an error is told it only where it
+// are called concurrently, for one session at most 64 times at once; more is
+// refused. Their context ends with the session. A server that gets an error is told it only where it
 // is a *jsonrpc.Error, and otherwise, as for a panic or a missing result, no
 // more than that the client failed to answer.
 type Handlers struct {

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -75,6 +76,53 @@ func originOf(u *url.URL) (origin, error) {
 		return origin{}, errors.New("its port is not 1 to 65535")
 	} else {
 		o.port = strconv.FormatUint(n, 10)
+	}
+	return o, nil
+}
+
+// allowedOrigins asks the host for the origins that a server may lead to. One
+// that cannot be used, and a panic, refuse the server: what the host means is
+// not known then.
+func allowedOrigins(opts *Options, id ServerID) (allowed map[origin]bool, err error) {
+	if opts.Origins == nil {
+		return nil, nil
+	}
+	defer func() {
+		if recover() != nil {
+			allowed, err = nil, fmt.Errorf("%w: Options.Origins: %w", ErrNotAllowed, errPanicked)
+		}
+	}()
+	allowed = map[origin]bool{}
+	for i, text := range opts.Origins(id) {
+		o, err := parseOrigin(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: Options.Origins: number %d is no origin, such as https://mcp.example.com: %w", ErrNotAllowed, i+1, err)
+		}
+		allowed[o] = true
+	}
+	return allowed, nil
+}
+
+// parseOrigin reads an origin that a person wrote. Its errors do not quote it.
+func parseOrigin(text string) (origin, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return origin{}, errors.New("it is malformed")
+	}
+	o, err := originOf(u)
+	switch {
+	case err != nil:
+		return origin{}, err
+	case u.Path != "" && u.Path != "/":
+		return origin{}, errors.New("it has a path")
+	case u.RawQuery != "" || u.ForceQuery:
+		return origin{}, errors.New("it has a query")
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return origin{}, errors.New("it has a fragment")
+	case o.scheme == "http" && !namesLoopback(o.host):
+		return origin{}, errInsecure
+	case strings.Contains(o.host, "*"):
+		return origin{}, errors.New("its host is a pattern, and each origin has to be named")
 	}
 	return o, nil
 }

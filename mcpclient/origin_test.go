@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"errors"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -106,4 +107,54 @@ func FuzzOrigin(f *testing.F) {
 			t.Fatalf("%q is %s, which is %s, %v", raw, o, o2, err)
 		}
 	})
+}
+
+// origins names origins for every server.
+func origins(list ...string) func(ServerID) []string {
+	return func(ServerID) []string { return list }
+}
+
+// TestAllowedOrigins: what the host writes is compared as origins, and one that
+// is none refuses the server with an error that says which and why. [R6]
+func TestAllowedOrigins(t *testing.T) {
+	own := origin{"https", "mcp.example.com", "443"}
+	for _, tt := range []struct {
+		named   []string
+		reaches bool
+		why     string // in the error
+	}{
+		{nil, false, ""},
+		{[]string{"https://other.example"}, false, ""},
+		{[]string{"https://other.example", "https://mcp.example.com"}, true, ""},
+		{[]string{"HTTPS://MCP.Example.com:443"}, true, ""},
+		{[]string{"https://mcp.example.com:443/"}, true, ""},
+		{[]string{"https://mcp.example.com:8443"}, false, ""},
+		{[]string{"https://other.example", "mcp.example.com"}, false, "number 2 is no origin"},
+		{[]string{""}, false, "neither http nor https"},
+		{[]string{"https://*.example.com"}, false, "is a pattern"},
+		{[]string{"https://mcp.example.com/mcp"}, false, "has a path"},
+		{[]string{"https://mcp.example.com?key=query-secret"}, false, "has a query"},
+		{[]string{"https://mcp.example.com#"}, false, "has a fragment"},
+		{[]string{"https://user:user-secret@mcp.example.com"}, false, "user information"},
+		{[]string{"http://mcp.example.com"}, false, "http is for localhost"},
+		{[]string{"https://mcp.example.com:0"}, false, "port"},
+		{[]string{"https://mcp.example.com:%zz"}, false, "malformed"},
+	} {
+		allowed, err := allowedOrigins(&Options{Origins: origins(tt.named...)}, ServerID{})
+		if allowed[own] != tt.reaches {
+			t.Errorf("%q: reaches %v", tt.named, allowed[own])
+		}
+		switch {
+		case tt.why == "":
+			if err != nil {
+				t.Errorf("%q: %v", tt.named, err)
+			}
+		case !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), tt.why) || strings.Contains(err.Error(), "secret"):
+			t.Errorf("%q: %v", tt.named, err)
+		}
+	}
+	panics := &Options{Origins: func(ServerID) []string { panic("user-secret") }}
+	if _, err := allowedOrigins(panics, ServerID{}); !errors.Is(err, ErrNotAllowed) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a function that panics: %v", err)
+	}
 }

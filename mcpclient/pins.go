@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/plugberth/plugberth/plugin"
 )
 
 // Pins remember which tools a host, or its user, has accepted as they were.
@@ -20,8 +22,9 @@ import (
 // and annotations in this order, as the server sent them, absent ones as an
 // empty text or null, and the members of a schema sorted by name.
 //
-// The zero value has accepted nothing and is ready. Pins are safe for
-// concurrent use; as JSON they are an array, and can be stored and read back.
+// [Host.Accept] fills them. The zero value has accepted nothing and is ready.
+// Pins are safe for concurrent use; as JSON they are an array, and can be stored
+// and read back before a host uses them.
 type Pins struct {
 	mu      sync.RWMutex
 	digests map[pin]string
@@ -33,9 +36,8 @@ func pinOf(t Tool) pin {
 	return pin{t.Server.Instance.Tenant, t.Server.Instance.ID, t.Server.Plugin, t.Server.Server, t.Local}
 }
 
-// Accept remembers tools as they are now. A host uses [Host.Accept], which also
-// gives out what was held back.
-func (p *Pins) Accept(tools ...Tool) {
+// accept remembers tools as they are now.
+func (p *Pins) accept(tools ...Tool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.digests == nil {
@@ -46,17 +48,17 @@ func (p *Pins) Accept(tools ...Tool) {
 	}
 }
 
-// Forget drops what is remembered of the tools.
-func (p *Pins) Forget(tools ...Tool) {
+// Forget drops what was accepted of an instance, for when the plugin is
+// uninstalled: one that is installed again is held back until it is accepted
+// again. [Host.Remove] comes first.
+func (p *Pins) Forget(instance plugin.Instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, t := range tools {
-		delete(p.digests, pinOf(t))
-	}
+	maps.DeleteFunc(p.digests, func(k pin, _ string) bool { return k.tenant == instance.Tenant && k.instance == instance.ID })
 }
 
-// Accepted reports whether the tool was accepted as it is now.
-func (p *Pins) Accepted(t Tool) bool {
+// accepted reports whether the tool was accepted as it is now.
+func (p *Pins) accepted(t Tool) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return t.Digest != "" && p.digests[pinOf(t)] == t.Digest

@@ -2,7 +2,10 @@ package mcpclient
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,10 +21,9 @@ const streamRetries = 3
 
 // remoteLink is the link to a streamable-http or sse server.
 type remoteLink struct {
-	guard   *guard
-	way     mcp.Transport
-	secrets *secrets
-	grace   time.Duration
+	guard *guard
+	way   mcp.Transport
+	grace time.Duration
 
 	once   sync.Once
 	closed chan struct{}
@@ -40,7 +42,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 		return nil, broken("server %s is no remote server", printable.Quote(srv.Name()))
 	}
 	if e := opts.Egress; e == nil || !e.Public && !e.Loopback && len(e.Allow) == 0 {
-		return nil, refused("egress policy: the host has chosen none")
+		return nil, fmt.Errorf("%w: egress policy: the host has chosen none", ErrNotAllowed)
 	}
 	u, err := url.Parse(remote.URL)
 	if err != nil {
@@ -51,7 +53,13 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 		return nil, broken("the url of server %s cannot be used: %v", printable.Quote(srv.Name()), err)
 	}
 	if own.scheme == "http" && !namesLoopback(own.host) {
-		return nil, refused("the url of server %s: %v", printable.Quote(srv.Name()), errInsecure)
+		return nil, fmt.Errorf("%w: the url of server %s: %w", ErrNotAllowed, printable.Quote(srv.Name()), errInsecure)
+	}
+	if addr, err := netip.ParseAddr(own.host); err == nil {
+		// Nothing that resolves differently another time.
+		if err := opts.Egress.judge(own.host, addr); err != nil {
+			return nil, fmt.Errorf("%w: %s", ErrNotAllowed, strings.TrimPrefix(err.Error(), ownText))
+		}
 	}
 
 	g := newGuard(own, opts)
@@ -60,26 +68,19 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 	g.legacy = srv.Type() == plugin.TransportSSE
 	g.oauth = creds.OAuth != nil && !g.legacy
 	g.fixed = fixedHeaders(remote.Headers, creds.Headers)
-	if opts.Origins != nil {
-		g.allowed = func(origin string) (ok bool) {
-			defer func() {
-				if recover() != nil {
-					ok = false
-				}
-			}()
-			return opts.Origins(id, origin)
-		}
+	if g.allowed, err = allowedOrigins(opts, id); err != nil {
+		return nil, err
 	}
-	l := &remoteLink{guard: g, secrets: &secrets{}, grace: opts.GracePeriod, closed: make(chan struct{})}
+	l := &remoteLink{guard: g, grace: opts.GracePeriod, closed: make(chan struct{})}
 	for _, values := range g.fixed {
 		for _, v := range values {
-			l.secrets.add(v)
+			g.secrets.add(v)
 		}
 	}
 	for _, values := range u.Query() {
 		for _, v := range values {
 			if len(v) >= shortestPart {
-				l.secrets.add(v)
+				g.secrets.add(v)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 
 func (l *remoteLink) transport() mcp.Transport { return l.way }
 
-func (l *remoteLink) explain(err error) error { return l.guard.explain(err, l.secrets) }
+func (l *remoteLink) explain(err error) error { return l.guard.explain(err, l.guard.secrets) }
 
 func (l *remoteLink) done() <-chan struct{} { return l.guard.lost }
 

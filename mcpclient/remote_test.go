@@ -107,9 +107,15 @@ func TestOpenRemoteRefuses(t *testing.T) {
 		t.Errorf("with a policy that allows nothing: %v", err)
 	}
 	opts.Egress = ServiceEgress()
-	l := linkTo(t, remoteServer(t, plugin.TransportStreamableHTTP, "http://127.0.0.1:1/", nil), opts, Credentials{})
-	if _, err := remoteClient(t, l, nil); !errors.Is(l.explain(err), ErrNotAllowed) {
-		t.Error(err)
+	for _, address := range []string{"http://127.0.0.1:1/", "https://10.0.0.1/", "https://[fd00::1]/"} {
+		srv := remoteServer(t, plugin.TransportStreamableHTTP, address, nil)
+		if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	opts.Origins = origins("mcp.example.com")
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("with an origin that is none: %v", err)
 	}
 }
 
@@ -282,7 +288,9 @@ func TestEndpoints(t *testing.T) {
 		t.Run(fmt.Sprintf("%q/authorized=%v", tt.endpoint, tt.authorized), func(t *testing.T) {
 			endpoint.Store(&tt.endpoint)
 			opts := remoteOptions()
-			opts.Origins = func(ServerID, string) bool { return tt.authorized }
+			if tt.authorized {
+				opts.Origins = origins(foreign.URL, "http://localhost:"+foreignPort, "https://169.254.169.254", "https://10.0.0.1")
+			}
 			l := linkTo(t, remoteServer(t, plugin.TransportSSE, srv.URL, packageHeaders), opts, Credentials{Headers: hostHeaders})
 			before, otherBefore := len(own.all()), len(other.all())+len(foreignTLS.all())
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -895,7 +903,7 @@ func TestOAuth(t *testing.T) {
 	good, bad := "generated-token-good", "generated-token-bad"
 	open := func(h *oauthHandler, typ plugin.Transport) *remoteLink {
 		opts := remoteOptions()
-		opts.Origins = func(ServerID, string) bool { return true }
+		opts.Origins = origins(foreign.URL)
 		creds := Credentials{Headers: hostHeaders}
 		if h != nil {
 			creds.OAuth = h
@@ -1038,9 +1046,8 @@ func TestHostPanics(t *testing.T) {
 		set  func(*Options)
 		want error
 	}{
-		"Check":   {func(o *Options) { o.Egress.Check = func(context.Context, string, netip.AddrPort) error { panic("x") } }, ErrNotAllowed},
-		"Origins": {func(o *Options) { o.Origins = func(ServerID, string) bool { panic("x") } }, ErrNotAllowed},
-		"Proxy":   {func(o *Options) { o.Proxy = func(*http.Request) (*url.URL, error) { panic("x") } }, ErrServer},
+		"Check": {func(o *Options) { o.Egress.Check = func(context.Context, string, netip.AddrPort) error { panic("x") } }, ErrNotAllowed},
+		"Proxy": {func(o *Options) { o.Proxy = func(*http.Request) (*url.URL, error) { panic("x") } }, ErrServer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := remoteOptions()

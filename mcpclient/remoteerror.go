@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -91,6 +90,14 @@ func unsent(req *http.Request, err error) error {
 func isUnsent(err error) bool {
 	r := (*remoteError)(nil)
 	return errors.As(err, &r) && r.unsent
+}
+
+// ledAstray reports whether a refusal is of where a server, or the name in its
+// URL, led this time. Another time it may lead elsewhere, as a name does once a
+// network lets it.
+func ledAstray(err error) bool {
+	r := (*remoteError)(nil)
+	return errors.As(err, &r) && r.kind == ErrNotAllowed
 }
 
 func refused(format string, args ...any) error {
@@ -185,11 +192,7 @@ func (s *secrets) add(value string) {
 		parts = append(parts, strings.TrimSpace(rest))
 	}
 	for _, p := range parts {
-		forms := []string{p, url.QueryEscape(p), url.PathEscape(p)}
-		if quoted, err := json.Marshal(p); err == nil {
-			forms = append(forms, string(quoted[1:len(quoted)-1]))
-		}
-		for _, f := range forms {
+		for _, f := range append(forms(p), p) {
 			if len(p) >= minSecret && !slices.Contains(s.values, f) {
 				s.values = append(s.values, f)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
 )
 
 // Status is what became of a server.
@@ -23,8 +24,8 @@ const (
 	StatusIdle        Status = iota // not connected yet: its first use connects
 	StatusConnecting                // being started or connected to
 	StatusConnected                 // ready
-	StatusFailed                    // failed or gone; the next use tries again, after a while
-	StatusDisabled                  // the host's policy refuses it, until [Host.Refresh]
+	StatusFailed                    // failed or gone, or led where the host's policy refuses; the next use tries again, after a while
+	StatusDisabled                  // the host's policy refuses the server itself, until [Host.Refresh]
 	StatusUnsupported               // the host does not support its transport
 	StatusClosed                    // the host is closed, or does not have the server any more
 )
@@ -61,6 +62,9 @@ type ServerState struct {
 	Info    ServerInfo // of a connected server
 	Tools   int        // exposed or held back
 	Dropped []Dropped  // tools that cannot be used
+	// Findings are what the client found in the server's entry: configured
+	// headers that it ignores, and variables that make programs load code.
+	Findings finding.List
 }
 
 // Retry says how often a server that failed is tried again. A try is made when
@@ -106,10 +110,11 @@ func (r Retry) wait(failures int) time.Duration {
 
 // A server is one server of a host over all its connections.
 type server struct {
-	host *Host
-	id   ServerID
-	p    *plugin.Plugin
-	conf *plugin.Server
+	host     *Host
+	id       ServerID
+	p        *plugin.Plugin
+	conf     *plugin.Server
+	findings finding.List
 
 	ctx    context.Context // ends when the server is removed
 	cancel context.CancelCauseFunc
@@ -124,13 +129,16 @@ type server struct {
 	last     *Session  // the one before, which may not be gone yet
 	born     time.Time // of sess
 	flight   *flight
+	left     error // a session of it that could not be ended
 	failures int
 	retryAt  time.Time
 	list     *toolList // the last good one, nil before
 	stale    bool      // the server said that its tools changed
 	relists  bool      // a goroutine lists them
-	asked    int       // how often a list was asked for
-	answered int       // the newest of those that list is, or that failed
+	relisted time.Time // when it last did, because the server said so
+	gap      time.Duration
+	asked    int // how often a list was asked for
+	answered int // the newest of those that list is, or that failed
 }
 
 // A flight is one attempt to connect, which its callers share.
@@ -145,7 +153,10 @@ type flight struct {
 }
 
 func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *server {
-	s := &server{host: h, id: id, p: p, conf: conf, since: time.Now()}
+	s := &server{host: h, id: id, p: p, conf: conf, findings: remoteFindings(conf), since: time.Now()}
+	if stdio, ok := conf.Stdio(); ok {
+		s.findings = loaderFindings(conf.Name(), stdio.Env, onWindows)
+	}
 	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
 	switch conf.Status() {
 	case plugin.ServerUnsupported:
@@ -287,7 +298,7 @@ func (s *server) fly(ctx context.Context, f *flight) {
 
 	if err != nil {
 		if sess != nil {
-			_ = sess.Close()
+			s.closeSession(sess)
 		}
 		s.host.log(slog.LevelWarn, "an MCP server is not connected", s.id,
 			slog.String("status", s.state().Status.String()), slog.String("error", err.Error()), slog.Duration("after", time.Since(began)))
@@ -335,7 +346,7 @@ func (s *server) fail(err error, abandoned bool) {
 		s.turn(StatusIdle, nil)
 	case errors.Is(err, ErrUnsupported):
 		s.turn(StatusUnsupported, err)
-	case errors.Is(err, ErrNotAllowed):
+	case errors.Is(err, ErrNotAllowed) && !ledAstray(err):
 		s.turn(StatusDisabled, err)
 	default:
 		s.failures++
@@ -362,7 +373,7 @@ func (s *server) lost() {
 	s.work.Go(func() {
 		s.host.log(slog.LevelWarn, "an MCP server is gone", s.id, slog.String("error", err.Error()))
 		s.host.rebuild()
-		_ = sess.Close()
+		s.closeSession(sess)
 	})
 }
 
@@ -396,7 +407,6 @@ func (s *server) changed() {
 // relist lists the tools until nothing has changed since, slower and slower
 // while the server goes on.
 func (s *server) relist() {
-	gap := relistMin
 	for {
 		s.mu.Lock()
 		sess := s.sess
@@ -406,6 +416,7 @@ func (s *server) relist() {
 			return
 		}
 		s.stale = false
+		gap := s.widen()
 		s.mu.Unlock()
 		_ = s.listNow(s.ctx, sess)
 		pause := time.NewTimer(gap)
@@ -414,8 +425,18 @@ func (s *server) relist() {
 		case <-s.ctx.Done():
 			pause.Stop()
 		}
-		gap = min(2*gap, relistMax)
 	}
+}
+
+// widen returns how long to wait after the next list. A server that has been
+// quiet for a while begins anew. It is called with the lock held.
+func (s *server) widen() time.Duration {
+	if now := time.Now(); now.Sub(s.relisted) > 2*relistMax {
+		s.gap, s.relisted = relistMin, now
+	} else {
+		s.gap, s.relisted = min(2*s.gap, relistMax), now
+	}
+	return s.gap
 }
 
 // listNow lists the tools of a session and puts them in place, unless a list
@@ -449,6 +470,7 @@ func (s *server) listNow(ctx context.Context, sess *Session) error {
 // forgive lets the next use try at once, and ask the host again where it
 // refused.
 func (s *server) forgive() {
+	s.host.dialer.consents.forgetRefusals(s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost()
@@ -458,15 +480,26 @@ func (s *server) forgive() {
 	}
 }
 
-// close ends the server for good and waits for what belongs to it.
-func (s *server) close() {
+// closeSession closes a session and tells of what is left.
+func (s *server) closeSession(sess *Session) {
+	if err := sess.Close(); err != nil {
+		s.host.log(slog.LevelWarn, "an MCP server is left", s.id, slog.String("error", err.Error()))
+		s.mu.Lock()
+		s.left = err
+		s.mu.Unlock()
+	}
+}
+
+// close ends the server for good and waits for what belongs to it. Its error
+// says that something is left.
+func (s *server) close() error {
 	s.mu.Lock()
 	s.closed = true
 	sess := s.sess
 	s.mu.Unlock()
 	s.cancel(ErrClosed)
 	if sess != nil {
-		_ = sess.Close()
+		s.closeSession(sess)
 	}
 	s.work.Wait()
 	s.mu.Lock()
@@ -476,6 +509,7 @@ func (s *server) close() {
 		s.turn(StatusClosed, ErrClosed)
 		s.host.tell(s.stateLocked())
 	}
+	return s.left
 }
 
 func (s *server) state() ServerState {
@@ -485,7 +519,7 @@ func (s *server) state() ServerState {
 }
 
 func (s *server) stateLocked() ServerState {
-	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since}
+	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
 	if s.sess != nil {
 		st.Info = s.sess.Info()
 	}

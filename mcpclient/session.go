@@ -28,6 +28,7 @@ type Session struct {
 	cs     *mcp.ClientSession
 	info   ServerInfo
 	answer mcp.MethodHandler // of what the server asks
+	asked  atomic.Int64      // questions of the server that are open
 
 	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc
@@ -42,6 +43,7 @@ type Session struct {
 
 	shut     sync.Once
 	shutDone chan struct{}
+	shutErr  error // what closing failed with, set before shutDone is closed
 
 	progress progressRoutes
 }
@@ -96,6 +98,10 @@ func (s *Session) Explain(err error) error {
 	return explain(s.link, err)
 }
 
+// Format prints which server the session is with, whatever the verb, and nothing
+// that it holds.
+func (s *Session) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "session with MCP server %s", s.id) }
+
 // finish marks the session as ended, for the first reason given.
 func (s *Session) finish(err error) {
 	s.end.Do(func() {
@@ -132,20 +138,21 @@ func (s *Session) watch(gone func(error)) {
 // Close ends the session and everything that belongs to it: calls in flight
 // fail with [ErrClosed], a local process is ended with its whole group. It
 // returns when nothing is left, within some grace periods, and may be called
-// more than once.
+// more than once. It fails with [ErrServer] where a process is left that did not
+// end although it was killed.
 func (s *Session) Close() error {
 	s.finish(ErrClosed)
 	s.shut.Do(func() {
 		defer close(s.shutDone)
-		closeLink(s.link, s.cs)
+		s.shutErr = closeLink(s.link, s.cs)
 	})
 	<-s.shutDone
-	return nil
+	return s.shutErr
 }
 
 // closeLink says goodbye on a session, if there is one, and ends its link. The
 // SDK's Close waits for calls in flight, so it runs beside.
-func closeLink(l link, cs *mcp.ClientSession) {
+func closeLink(l link, cs *mcp.ClientSession) error {
 	closed := make(chan struct{})
 	if cs == nil {
 		close(closed)
@@ -155,7 +162,7 @@ func closeLink(l link, cs *mcp.ClientSession) {
 			_ = cs.Close()
 		}()
 	}
-	_ = l.close(context.Background(), closed)
+	err := l.close(context.Background(), closed)
 	// What the session waits for has lost its link by now. The bound is for
 	// what nobody has thought of.
 	bound := time.NewTimer(closeBound)
@@ -164,6 +171,7 @@ func closeLink(l link, cs *mcp.ClientSession) {
 	case <-closed:
 	case <-bound.C:
 	}
+	return err
 }
 
 const closeBound = 5 * time.Second
@@ -265,6 +273,15 @@ var errCallTimeout error = &timeoutError{"it did not answer in time"}
 func (s *Session) callError(ctx, call context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	select {
+	case <-s.link.done():
+		// The session ends about now. Who calls again gets another one then.
+		select {
+		case <-s.ended:
+		case <-time.After(closeBound):
+		}
+	default:
 	}
 	if ended := s.Err(); ended != nil {
 		return ended

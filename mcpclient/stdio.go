@@ -43,6 +43,7 @@ func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options
 	if launcher == nil {
 		launcher = Local{}
 	}
+	mask := newMasker(injected(plan, creds))
 	proc, err := launch(ctx, launcher, Launch{
 		ID:      id,
 		Plan:    *plan,
@@ -54,9 +55,10 @@ func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: it did not start: %w", ErrServer, err)
+		// A launcher may show what it runs.
+		return nil, &explained{ErrServer.Error() + ": it did not start: " + printable.Escape(mask.text(err.Error())), []error{ErrServer, err}}
 	}
-	return newStdioLink(proc, opts, newMasker(injected(plan, creds)), stdioLogger(opts.Logger, id)), nil
+	return newStdioLink(proc, opts, mask, stdioLogger(opts.Logger, id)), nil
 }
 
 // consentedPlan returns the plan that the host has allowed, with its directories
@@ -75,12 +77,14 @@ func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Opt
 			return nil, unplanned(err)
 		}
 		digest := plan.Digest()
+		answered := asking(ctx)
 		err = asked.ask(ctx, opts.Consent, ConsentRequest{
 			ID:       id,
 			Plan:     *plan,
 			Digest:   digest,
 			Findings: loaderFindings(id.Server, plan.Env, onWindows),
 		})
+		answered()
 		if err != nil {
 			return nil, err
 		}
@@ -107,57 +111,43 @@ func unplanned(err error) error {
 // comes too late is ended.
 func launch(ctx context.Context, launcher Launcher, l Launch) (Process, error) {
 	type result struct {
-		proc Process
+		proc *heldProcess
 		err  error
 	}
 	started := make(chan result, 1)
 	go func() {
 		r := result{err: errors.New("the launcher did not return")}
 		defer func() {
-			if v := recover(); v != nil {
-				r = result{err: fmt.Errorf("the launcher panicked: %s", printable.Escape(fmt.Sprint(v)))}
+			if recover() != nil {
+				r = result{err: errors.New("the launcher panicked")} // with what may hold a secret
 			}
 			started <- r
 		}()
 		proc, err := launcher.Launch(ctx, l)
-		if err == nil && proc == nil {
-			err = errors.New("the launcher returned no process")
+		switch {
+		case err != nil:
+			r = result{err: err}
+		case proc == nil:
+			r = result{err: errors.New("the launcher returned no process")}
+		default:
+			held, err := hold(proc)
+			r = result{held, err}
 		}
-		if err == nil {
-			if stdin, stdout, stderr := proc.Pipes(); stdin == nil || stdout == nil || stderr == nil {
-				err = errors.New("the launcher returned a process without pipes")
-				abandon(proc)
-			}
-		}
-		r = result{proc, err}
 	}()
 	select {
 	case r := <-started:
-		return r.proc, r.err
+		if r.err != nil {
+			return nil, r.err
+		}
+		return r.proc, nil
 	case <-ctx.Done():
 		go func() {
 			if r := <-started; r.err == nil {
-				abandon(r.proc)
+				r.proc.abandon()
 			}
 		}()
 		return nil, ctx.Err()
 	}
-}
-
-// abandon ends a process that is not used.
-func abandon(proc Process) {
-	proc.Kill()
-	stdin, stdout, stderr := proc.Pipes()
-	if stdin != nil {
-		stdin.Close()
-	}
-	if stdout != nil {
-		stdout.Close()
-	}
-	if stderr != nil {
-		stderr.Close()
-	}
-	proc.Wait()
 }
 
 // injected returns the values that must not show in what a server says: those

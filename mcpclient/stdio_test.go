@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -350,6 +352,8 @@ func TestStdioPlanChangesDuringConsent(t *testing.T) {
 // What a launcher may do wrongly is an error of this server and no more.
 func TestStdioLaunchers(t *testing.T) {
 	p := testPlugin(t, "normal")
+	ended := make(chan struct{})
+	defer close(ended)
 	for _, c := range []struct {
 		name   string
 		launch launcherFunc
@@ -357,15 +361,24 @@ func TestStdioLaunchers(t *testing.T) {
 	}{
 		{"[R2] an error", func(context.Context, Launch) (Process, error) { return nil, errors.New("no image") }, "it did not start: no image"},
 		{"[R2] nothing", func(context.Context, Launch) (Process, error) { return nil, nil }, "returned no process"},
-		{"[R2] a panic", func(context.Context, Launch) (Process, error) { panic("x\x1b") }, `panicked: x\x1b`},
+		{"[R2] [R8] an error that shows what it runs", func(_ context.Context, l Launch) (Process, error) {
+			return nil, fmt.Errorf("run \x1b%s", l.Environ)
+		}, `TOKEN=[hidden]`},
+		{"[R2] [Q1] a panic", func(_ context.Context, l Launch) (Process, error) { panic(l.Environ) }, `the launcher panicked`},
+		{"[R2] [Q1] pipes that panic", func(context.Context, Launch) (Process, error) { return &badProcess{pipes: func() { panic("x") }}, nil }, "process panicked"},
+		{"[R3] no pipes, and no end either", func(context.Context, Launch) (Process, error) {
+			return &badProcess{wait: func() { <-ended }}, nil
+		}, "without pipes"},
 		{"[R2] no pipes", func(context.Context, Launch) (Process, error) { return newMemoryProcess(nil), nil }, "without pipes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			noLeaks(t)
 			opts := testOptions(t)
 			opts.Launcher = c.launch
-			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{})
+			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{Env: map[string]string{"TOKEN": "s3cret-token"}})
 			mustFail(t, err, ErrServer, c.text)
+			if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("the error is not safe to show: %v", err)
+			}
 		})
 	}
 	t.Run("[R3] one that does not heed its context", func(t *testing.T) {
@@ -382,6 +395,89 @@ func TestStdioLaunchers(t *testing.T) {
 		close(release)
 		proc.Wait() // it is killed when it comes
 	})
+}
+
+// badProcess is a process whose methods do what the test wants: what is nil does
+// nothing.
+type badProcess struct {
+	Process                      // its pipes; nil has none
+	pipes, terminate, kill, wait func()
+}
+
+func (p *badProcess) do(f func()) error {
+	if f != nil {
+		f()
+	}
+	return nil
+}
+func (p *badProcess) Terminate() error { return p.do(p.terminate) }
+func (p *badProcess) Kill() error      { return p.do(p.kill) }
+func (p *badProcess) Wait() error      { return p.do(p.wait) }
+func (p *badProcess) Pipes() (io.WriteCloser, io.ReadCloser, io.ReadCloser) {
+	p.do(p.pipes)
+	if p.Process == nil {
+		return nil, nil, nil
+	}
+	return p.Process.Pipes()
+}
+
+// A process whose methods panic, give other pipes the second time, or which
+// cannot be killed, is an error of its server, and is told. [R4] [Q1]
+func TestStdioBadProcess(t *testing.T) {
+	serve := func(p *memoryProcess) {
+		_ = newEcho("t").Run(context.Background(), &mcp.IOTransport{Reader: p.inR, Writer: p.outW})
+	}
+	panics := func() { panic("s3cret") }
+	for _, c := range []struct {
+		name    string
+		break_  func(*badProcess)
+		connect bool // it does
+		is      error
+		text    string // of what closing says
+	}{
+		{"Wait panics", func(p *badProcess) { p.wait = panics; p.kill = func() { p.Process.Kill() } }, false, ErrServer, ""},
+		{"Terminate panics", func(p *badProcess) {
+			p.wait = func() { <-p.Process.(*memoryProcess).done }
+			p.terminate = panics
+			p.kill = func() { p.Process.Kill() }
+		}, true, nil, ""},
+		{"Kill panics", func(p *badProcess) { p.wait = func() { <-t.Context().Done() }; p.kill = panics }, true, ErrServer, "did not end when it was killed"},
+		{"the second pipes are none", func(p *badProcess) {
+			once := false
+			p.wait = func() { <-p.Process.(*memoryProcess).done }
+			p.pipes = func() {
+				if once {
+					panic("asked again")
+				}
+				once = true
+			}
+		}, true, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			opts := testOptions(t)
+			opts.GracePeriod = 20 * time.Millisecond
+			opts.Launcher = launcherFunc(func(context.Context, Launch) (Process, error) {
+				p := &badProcess{Process: newMemoryProcess(serve)}
+				c.break_(p)
+				return p, nil
+			})
+			s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
+			switch {
+			case err != nil && c.connect:
+				t.Fatal(err)
+			case err == nil && !c.connect: // it was quicker than its end
+				<-s.Done()
+				err = s.Err()
+				s.Close()
+			case err == nil:
+				err = s.Close()
+			}
+			if !errors.Is(err, c.is) || err != nil && (!strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "s3cret")) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 }
 
 // [R2] A server behind another launcher, with pipes that have no deadlines.

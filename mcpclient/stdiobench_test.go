@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -52,35 +51,4 @@ func BenchmarkStdioCall(b *testing.B) {
 			run(b, start(b, "normal", opts).session)
 		})
 	}
-}
-
-// BenchmarkStdioIdle shows what an idle server costs its client.
-func BenchmarkStdioIdle(b *testing.B) {
-	const servers = 50
-	measure := func(b *testing.B, open func()) {
-		for b.Loop() {
-			runtime.GC()
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			goroutines := runtime.NumGoroutine()
-			for range servers {
-				open()
-			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/servers, "goroutines/server")
-			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/servers, "heap-B/server")
-			b.ReportMetric(float64(after.StackInuse-before.StackInuse)/servers, "stack-B/server")
-		}
-	}
-	b.Run("sdk", func(b *testing.B) {
-		measure(b, func() {
-			session := sdkSession(b)
-			b.Cleanup(func() { session.Close() })
-		})
-	})
-	b.Run("plugberth", func(b *testing.B) {
-		opts := testOptions(b)
-		measure(b, func() { start(b, "normal", opts) })
-	})
 }

@@ -45,8 +45,8 @@ const (
 	notifyRate  = 1000
 	notifyBurst = 2000
 
-	// maxRequests is how many requests of a server may be unanswered: each costs
-	// a goroutine, and may stand before a person. More are refused.
+	// maxRequests is how many requests of a server may be unanswered. More are
+	// refused, here before the SDK queues them, and by any way in answers.
 	maxRequests = 64
 )
 
@@ -246,7 +246,13 @@ func decodeLine(line []byte) (msg jsonrpc.Message, rest []jsonrpc.Message, err e
 
 // drop notes a line that is no message. Its error ends the session.
 func (c *stdioConn) drop(line []byte) error {
-	shown := func() string { return printable.Quote(c.link.mask.text(string(line[:min(len(line), 4096)]))) }
+	shown := func() string {
+		const most = 4096
+		m := c.link.mask
+		// A value that begins before the cut is seen whole.
+		text, _ := m.replace(nil, line[:min(len(line), most+m.longest)], min(len(line), most))
+		return printable.Quote(string(text))
+	}
 	if c.noise.Load() == nil {
 		s := shown()
 		c.noise.Store(&s)
@@ -293,8 +299,7 @@ func (c *stdioConn) admit(msg jsonrpc.Message) bool {
 		return true
 	}
 	c.requests.Add(-1)
-	c.send(context.Background(), &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
-		Code: codeBusy, Message: fmt.Sprintf("more than %d requests are unanswered", maxRequests)}})
+	c.send(context.Background(), &jsonrpc.Response{ID: req.ID, Error: errBusy})
 	return false
 }
 

@@ -101,6 +101,7 @@ func testOptions(t testing.TB) *Options {
 		DataRoot:       filepath.Join(t.TempDir(), "data"),
 		Environ:        environ,
 		ConnectTimeout: 20 * time.Second,
+		AskTimeout:     20 * time.Second,
 		CallTimeout:    20 * time.Second,
 		GracePeriod:    10 * time.Second,
 		Limits:         Limits{}.withDefaults(),
@@ -214,8 +215,10 @@ func (l *testLink) end(t testing.TB) {
 	case <-time.After(10 * time.Second):
 		t.Error("the SDK's session does not close")
 	}
-	if p, ok := l.proc.(*localProcess); ok && alive(p.proc.Pid) {
-		t.Error("the server is still there")
+	if held, ok := l.proc.(*heldProcess); ok {
+		if p, ok := held.proc.(*localProcess); ok && alive(p.proc.Pid) {
+			t.Error("the server is still there")
+		}
 	}
 	select {
 	case <-l.done():

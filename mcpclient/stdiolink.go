@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -153,7 +154,11 @@ func (l *stdioLink) reason() error {
 	case <-l.stderrDone:
 	case <-time.After(lingerTime):
 	}
-	return &ExitError{Err: l.exitErr, Stderr: l.errors.text()}
+	exitErr := l.exitErr
+	if local := (*exec.ExitError)(nil); exitErr != nil && !errors.As(exitErr, &local) {
+		exitErr = l.masked(exitErr) // the words of another launcher
+	}
+	return &ExitError{Err: exitErr, Stderr: l.errors.text()}
 }
 
 // ended returns why no more comes of the server or goes to it, given the error

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,13 +66,18 @@ func TestStorm(t *testing.T) { // [R3] [R4] [R5] [R11] [R15]
 		ts.Close()
 	})
 
-	dir := writePlugin(t, map[string]serverEntry{
-		"stdio": {"type": "stdio", "command": "testserver", "env": map[string]string{serverModeEnv: "normal"}},
-		"http":  {"type": "streamable-http", "url": localhost(ts) + "/mcp"},
-		"sse":   {"type": "sse", "url": localhost(ts) + "/sse"},
-	}, nil)
-	real := loadPlugin(t, dir)
-	fake := memoryPlugin(t, "fake", "memory")
+	instances := []plugin.Instance{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	real, fake := map[plugin.Instance]*plugin.Plugin{}, map[plugin.Instance]*plugin.Plugin{}
+	var dirs []string
+	for _, in := range instances {
+		dir := writePlugin(t, map[string]serverEntry{
+			"stdio": {"type": "stdio", "command": "testserver", "env": map[string]string{serverModeEnv: "normal"}},
+			"http":  {"type": "streamable-http", "url": localhost(ts) + "/mcp"},
+			"sse":   {"type": "sse", "url": localhost(ts) + "/sse"},
+		}, map[string]string{"plugin.json": strings.Replace(testManifest, "demo", "real-"+in.ID, 1)})
+		dirs = append(dirs, dir)
+		real[in], fake[in] = loadPlugin(t, dir), memoryPlugin(t, "fake-"+in.ID, "memory")
+	}
 
 	h, err := NewHost(HostOptions{
 		Options: *opts, Retry: Retry{Min: time.Millisecond, Max: 5 * time.Millisecond, Attempts: 1000},
@@ -87,7 +93,6 @@ func TestStorm(t *testing.T) { // [R3] [R4] [R5] [R11] [R15]
 		}
 		return open(ctx, p, srv, id, creds)
 	}
-	instances := []plugin.Instance{{ID: "a"}, {ID: "b"}, {ID: "c"}}
 	pick := func() plugin.Instance { return instances[rand.IntN(len(instances))] }
 	ctx, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
@@ -134,11 +139,12 @@ func TestStorm(t *testing.T) { // [R3] [R4] [R5] [R11] [R15]
 			if rand.IntN(4) != 0 {
 				return
 			}
-			p := real
+			in := pick()
+			p := real[in]
 			if rand.IntN(4) == 0 {
-				p = fake
+				p = fake[in]
 			}
-			if err := h.Add(pick(), p); err != nil {
+			if err := h.Add(in, p); err != nil {
 				t.Error(err)
 			}
 		},
@@ -234,7 +240,8 @@ func TestStorm(t *testing.T) { // [R3] [R4] [R5] [R11] [R15]
 	t.Logf("%d results, %d failures", results.Load(), failures.Load())
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range environs {
-		if env, err := os.ReadFile(f); err == nil && bytes.Contains(env, []byte("PLUGIN_ROOT="+dir+"\x00")) {
+		env, err := os.ReadFile(f)
+		if err == nil && slices.ContainsFunc(dirs, func(dir string) bool { return bytes.Contains(env, []byte("PLUGIN_ROOT="+dir+"\x00")) }) {
 			t.Errorf("process %s is left", filepath.Base(filepath.Dir(f)))
 		}
 	}

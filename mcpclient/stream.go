@@ -57,7 +57,7 @@ func (x *exchange) openStream() (*http.Response, error) {
 	case !x.isStandalone():
 		return x.giveUp(err)
 	case known(err) != nil && g.streamFailed.Add(1) >= streamFailures:
-		g.log.Warn("the server's event stream is gone; changes of its lists are not noticed any more", "reason", err)
+		g.log.Warn("the server's event stream is gone; changes of its lists are not noticed any more", "reason", g.explain(err, g.secrets))
 		return x.silent(), nil
 	}
 	return nil, err // the SDK tries again
@@ -148,12 +148,12 @@ func (x *exchange) firstStream() (*http.Response, error) {
 			if x.req.Context().Err() != nil || g.ctx.Err() != nil {
 				return nil, err
 			}
-			g.log.Debug("the server has no event stream", "reason", err)
+			g.log.Debug("the server has no event stream", "reason", g.explain(err, g.secrets))
 			return x.none(), nil
 		}
 		resp, err := x.admitFirst(resp)
 		if err != nil {
-			g.log.Debug("the server has no event stream", "reason", err)
+			g.log.Debug("the server has no event stream", "reason", g.explain(err, g.secrets))
 			return x.none(), nil
 		}
 		if isRedirect(resp) {
