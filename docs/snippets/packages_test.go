@@ -92,6 +92,10 @@ func Example_packageMCPServer() {
 		}
 		defer registry.Revoke(minted.ID)
 
+		_, err = registry.Extend(minted.ID, 2*time.Hour) // a run that takes longer
+		if err != nil {
+			log.Fatal(err)
+		}
 		registry.Shutdown(ctx) // first: the streams of agents are requests to the server
 		server.Shutdown(ctx)
 	}

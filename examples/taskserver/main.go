@@ -102,6 +102,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 type server struct {
 	registry *mcpserver.Registry
 	tasks    map[string]*task
+	backlog  channel.Backlog // events that are not printed yet
 	stderr   io.Writer
 
 	mu  sync.Mutex // guards out
@@ -198,6 +199,9 @@ func (s *server) serve(ctx context.Context, addr string, ids []string, live bool
 		fmt.Fprintln(s.stderr, "taskserver: calls in flight were cut off")
 	}
 	stopListening()
+	if s.backlog.Wait(end) != nil {
+		fmt.Fprintln(s.stderr, "taskserver: not all that happened was printed")
+	}
 	end, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if web.Shutdown(end) != nil {
@@ -235,7 +239,7 @@ func (s *server) channel(ctx context.Context, id string, live bool) channel.Part
 		}()
 	}
 	parts = channel.Limit(parts, channel.Limits{})
-	return channel.Observe(parts, channel.ObserveOptions{Observers: []channel.Observer{
+	return channel.Observe(parts, channel.ObserveOptions{Backlog: &s.backlog, Observers: []channel.Observer{
 		channel.ObserverFunc(func(ev channel.Event) { s.said(id, ev) }),
 	}})
 }
