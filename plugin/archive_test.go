@@ -600,11 +600,11 @@ func longPAX() []byte {
 
 // rawTar is a tar.gz of a plugin.json and the given blocks.
 func rawTar(blocks ...[]byte) []byte {
-	manifest := slices.Concat(tarHeader("plugin.json", '0', len(smallManifest)), []byte(smallManifest), make([]byte, 512-len(smallManifest)))
+	manifest := slices.Concat(tarHeader("plugin.json", '0', int64(len(smallManifest))), []byte(smallManifest), make([]byte, 512-len(smallManifest)))
 	return gzipped(slices.Concat(manifest, slices.Concat(blocks...), make([]byte, 1024)))
 }
 
-func tarHeader(name string, kind byte, size int) []byte {
+func tarHeader(name string, kind byte, size int64) []byte {
 	h := make([]byte, 512)
 	copy(h, name)
 	copy(h[100:], fmt.Sprintf("0000644\x000000000\x000000000\x00%011o\x0000000000000\x00", size))
@@ -616,7 +616,7 @@ func tarHeader(name string, kind byte, size int) []byte {
 
 // regular is a file of no more than a block.
 func regular(name string, size int) []byte {
-	return slices.Concat(tarHeader(name, '0', size), []byte(strings.Repeat("x", size)), make([]byte, (512-size)%512))
+	return slices.Concat(tarHeader(name, '0', int64(size)), []byte(strings.Repeat("x", size)), make([]byte, (512-size)%512))
 }
 
 // changed writes over a field of an entry's header.
@@ -636,12 +636,12 @@ func paxHeader(records ...string) []byte {
 		}
 		b = fmt.Appendf(b, "%d %s\n", n, r)
 	}
-	return slices.Concat(tarHeader("pax", 'x', len(b)), b, make([]byte, 512-len(b)))
+	return slices.Concat(tarHeader("pax", 'x', int64(len(b))), b, make([]byte, 512-len(b)))
 }
 
 // longName is the header of GNU tar for a name.
 func longName(name string) []byte {
-	return slices.Concat(tarHeader("././@LongLink", 'L', len(name)+1), []byte(name), make([]byte, 512-len(name)))
+	return slices.Concat(tarHeader("././@LongLink", 'L', int64(len(name)+1)), []byte(name), make([]byte, 512-len(name)))
 }
 
 // sum sets the checksum of a tar header.
