@@ -220,15 +220,15 @@ func TestHostsEndpoint(t *testing.T) {
 	if err := startRun(registry, new(channel.MemoryStore), workspace); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(workspace, ".mcp.json")); err != nil {
-		t.Error(err)
+	if left, err := os.ReadDir(workspace); err != nil || len(left) > 0 {
+		t.Errorf("%v is left of the configuration, %v", left, err)
 	}
 
 	ticket, err := ownTool()
 	if err != nil {
 		t.Fatal(err)
 	}
-	minted, err := registry.Mint(mcpserver.Grant{Identity: mcpserver.Identity{Task: "task-17", Surface: "chat"}, Tools: []*mcpserver.Tool{ticket}})
+	minted, err := registry.Mint(mcpserver.Grant{Identity: mcpserver.Identity{Task: "task-17", Surface: "chat"}, Labels: map[string]string{"customer": "c-7"}, Tools: []*mcpserver.Tool{ticket}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestHostsEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "open_ticket", Arguments: map[string]any{"title": "x"}})
-	if err != nil || result.Content[0].(*mcp.TextContent).Text != "opened for task-17: x" {
+	if err != nil || result.Content[0].(*mcp.TextContent).Text != "opened for c-7: x" {
 		t.Errorf("%v, %v", result, err)
 	}
 	list, err := session.ListTools(ctx, nil)
@@ -250,7 +250,7 @@ func TestHostsEndpoint(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	session.Close()
-	if err := stop(ctx, registry, server, host); err != nil {
+	if err := stop(ctx, registry, new(channel.Backlog), server, host); err != nil {
 		t.Error(err)
 	}
 }

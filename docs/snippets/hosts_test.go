@@ -20,6 +20,7 @@ import (
 	"github.com/plugberth/plugberth/mcpserver/bridge"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 	"github.com/plugberth/plugberth/plugin"
+	"github.com/plugberth/plugberth/plugin/finding"
 	"github.com/plugberth/plugberth/skills"
 )
 
@@ -57,7 +58,15 @@ func update(ctx context.Context, installed, next *plugin.Plugin) error {
 		return err
 	}
 	for _, s := range diff.Servers {
-		fmt.Println(s.Kind, s.Name, s.Fields, s.Env, s.Headers)
+		fmt.Println(s.Kind, finding.Escape(s.Name), s.Fields)
+		if server := next.Server(s.Name); server != nil { // nil where it was removed
+			if remote, ok := server.Remote(); ok {
+				fmt.Println("  connects to", finding.Escape(remote.URL))
+			}
+		}
+	}
+	if !diff.Same() {
+		fmt.Println(len(diff.Files), "files differ") // any of them may be code
 	}
 	return nil
 }
@@ -163,18 +172,21 @@ func endpoint(cat *catalog.Catalog, invokers *mcpserver.Invokers, logger *slog.L
 	return registry, server, nil
 }
 
-func startRun(registry *mcpserver.Registry, store channel.Store, workspace string) error {
+func startRun(registry *mcpserver.Registry, store channel.Store, private string) error {
 	buffered := channel.NewBuffered(store)
 	minted, err := registry.Mint(mcpserver.Grant{
 		Identity: mcpserver.Identity{Task: "task-17", Session: "1", Surface: "chat"},
 		Channel:  channel.Limit(channel.Of(buffered), channel.Limits{}),
+		Labels:   map[string]string{"customer": "c-7"}, // for your tools and logs
 		TTL:      2 * time.Hour,
 	})
 	if err != nil {
 		return err
 	}
 	defer registry.Revoke(minted.ID)
-	err = minted.WriteConfig(filepath.Join(workspace, ".mcp.json"), "http://127.0.0.1:8787/mcp")
+	file := filepath.Join(private, "mcp.json") // not in a checkout: it holds the token
+	defer os.Remove(file)
+	err = minted.WriteConfig(file, "http://127.0.0.1:8787/mcp")
 	return err
 }
 
@@ -223,7 +235,7 @@ func ownTool() (*mcpserver.Tool, error) {
 			if err := json.Unmarshal(call.Arguments, &in); err != nil {
 				return mcpserver.Result{}, err
 			}
-			return mcpserver.Result{Text: "opened for " + run.Identity.Task + ": " + in.Title}, nil
+			return mcpserver.Result{Text: "opened for " + run.Label("customer") + ": " + in.Title}, nil
 		},
 	})
 }
@@ -271,9 +283,10 @@ func authorizer() mcpserver.Authorizer {
 	}
 }
 
-func stop(ctx context.Context, registry *mcpserver.Registry, server *http.Server, host *mcpclient.Host) error {
+func stop(ctx context.Context, registry *mcpserver.Registry, backlog *channel.Backlog, server *http.Server, host *mcpclient.Host) error {
 	return errors.Join(
 		registry.Shutdown(ctx), // first: the streams of agents are requests to the server
+		backlog.Wait(ctx),      // observers of channels hear the rest
 		server.Shutdown(ctx),
 		host.Close(ctx),
 	)
