@@ -21,7 +21,8 @@
 //	}
 //	result, err := h.Call(ctx, "mcp__demo__files__read", arguments, mcpclient.CallOptions{})
 //
-// [Host.Servers] says what became of each server, [Host.Watch] what changes.
+// [Host.Servers] says what became of each server, [Host.Watch] what changes, and
+// [Host.Refresh] tries again what failed or was refused.
 // A [View] is the part of a host that one run may use. [Pins] hold tools back
 // until somebody accepted them as they are.
 //
@@ -49,7 +50,8 @@
 // # Choices
 //
 // Where the specifications leave room, plugberth decides so: a connection may
-// take 30 seconds and a call 60; a result has at most 1 MiB, and what else a
+// take 30 seconds, what the host is asked meanwhile apart, and a call 60; a host
+// has each plugin once; a result has at most 1 MiB, and what else a
 // server sends is bounded by [Limits]; no call is ever sent twice, so a call
 // whose answer was lost fails and the caller decides; a redirect or an SSE
 // endpoint on another origin is refused unless [Options].Origins names that

@@ -79,7 +79,9 @@ type Options struct {
 	// server then counts as failed. A decision of Consent that comes later holds
 	// for the next try.
 	AskTimeout time.Duration
-	// CallTimeout bounds each call of a server, default 60 s.
+	// CallTimeout bounds each call of a server, default 60 s. What a person takes
+	// counts here, to answer what the server asks within the call or to log in
+	// again: [CallOptions].Timeout gives such a call more.
 	CallTimeout time.Duration
 	// GracePeriod is how long a server has to end after its input was closed,
 	// and again after it was asked to terminate, default 2 s.

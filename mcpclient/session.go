@@ -184,7 +184,8 @@ type CallOptions struct {
 	Timeout time.Duration
 	// Progress gets what the server says of its progress, in order, on a
 	// goroutine of its own. While it is busy only the newest is kept. It is not
-	// called after the call has returned.
+	// called after the call has returned: the call waits for it, so it must not
+	// wait for the call.
 	Progress func(Progress)
 }
 
