@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/http"
 	"os/exec"
+	"strings"
 	"testing/fstest"
 	"time"
 
@@ -232,25 +233,32 @@ func ExampleHost_Refresh() {
 	// [] <nil> true
 }
 
-// docker runs each server in a container of its own.
+// docker runs each server in a container of its own, which has of this machine
+// the package, read only, and the instance's data.
 type docker struct{ image string }
 
 func (d docker) Launch(_ context.Context, l mcpclient.Launch) (mcpclient.Process, error) {
-	args := []string{"run", "--rm", "-i", "--workdir", l.Plan.Dir}
+	root, data := l.Plan.Env["PLUGIN_ROOT"], l.Plan.Env["PLUGIN_DATA"]
+	args := []string{"run", "--rm", "-i", "--workdir", l.Plan.Dir, "--volume", root + ":" + root + ":ro", "--volume", data + ":" + data}
 	for _, e := range l.Environ {
-		args = append(args, "--env", e)
+		// The name only: docker takes the value from its own environment, while
+		// everybody on the machine can read its arguments.
+		name, _, _ := strings.Cut(e, "=")
+		args = append(args, "--env", name)
 	}
-	args = append(append(args, d.image, l.Plan.Program), l.Plan.Args...)
-	return nil, fmt.Errorf("not started in this example: %d arguments for %s", len(exec.Command("docker", args...).Args), l.ID)
+	cmd := exec.Command("docker", append(append(args, d.image, l.Plan.Program), l.Plan.Args...)...)
+	cmd.Env = l.Environ
+	return nil, fmt.Errorf("not started in this example: %d arguments for %s", len(cmd.Args), l.ID)
 }
 
 func ExampleLaunch() {
 	_, err := docker{"node:22"}.Launch(context.Background(), mcpclient.Launch{
-		ID:      mcpclient.ServerID{Plugin: "demo", Server: "files"},
-		Plan:    plugin.LaunchPlan{Program: "npx", Args: []string{"-y", "a-server"}, Dir: "/plugin"},
+		ID: mcpclient.ServerID{Plugin: "demo", Server: "files"},
+		Plan: plugin.LaunchPlan{Program: "npx", Args: []string{"-y", "a-server"}, Dir: "/plugin",
+			Env: map[string]string{"PLUGIN_ROOT": "/plugin", "PLUGIN_DATA": "/data"}},
 		Environ: []string{"TOKEN=secret"},
 	})
 	fmt.Println(err)
 	// Output:
-	// not started in this example: 12 arguments for demo/files
+	// not started in this example: 16 arguments for demo/files
 }

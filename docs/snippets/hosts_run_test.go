@@ -181,7 +181,7 @@ func TestHostsPolicy(t *testing.T) {
 	if after := len(host.Tools()); before != 0 || after != 1 {
 		t.Errorf("%d tools before they were accepted, %d after", before, after)
 	}
-	if err := uninstall(host, options.DataRoot, instance); err != nil || len(host.Servers()) != 0 {
+	if err := uninstall(host, accepted, options.DataRoot, instance); err != nil || len(host.Servers()) != 0 {
 		t.Errorf("%v, and %d servers are left", err, len(host.Servers()))
 	}
 }

@@ -292,7 +292,10 @@ func stop(ctx context.Context, registry *mcpserver.Registry, backlog *channel.Ba
 	)
 }
 
-func uninstall(host *mcpclient.Host, dataRoot string, instance plugin.Instance) error {
-	host.Remove(instance)
+func uninstall(host *mcpclient.Host, pins *mcpclient.Pins, dataRoot string, instance plugin.Instance) error {
+	if err := host.Remove(instance); err != nil {
+		return err // a process that is still there uses the data
+	}
+	pins.Forget(instance)
 	return mcpclient.RemoveData(dataRoot, instance)
 }
