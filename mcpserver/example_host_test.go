@@ -189,7 +189,7 @@ func ExampleRegistry_Lookup() {
 		log.Fatal(err)
 	}
 	minted, err := registry.Mint(mcpserver.Grant{
-		Identity: mcpserver.Identity{Task: "task-17", Workspace: "/work/17"},
+		Identity: mcpserver.Identity{Task: "task-17", Workspace: "/srv/17"},
 		Channel:  channel.Of(channel.NewBuffered(new(channel.MemoryStore))),
 		Omit:     []string{mcpserver.ToolSpawnSubtask},
 	})
@@ -202,6 +202,6 @@ func ExampleRegistry_Lookup() {
 	_, ok = registry.Lookup(minted.Token.Reveal())
 	fmt.Println(ok)
 	// Output:
-	// true true /work/17
+	// true true /srv/17
 	// false
 }
