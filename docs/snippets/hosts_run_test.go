@@ -116,8 +116,8 @@ func TestHostsPackages(t *testing.T) {
 
 type secretStore map[string]string
 
-func (s secretStore) For(_ context.Context, _, plugin, server string) (string, bool) {
-	token, ok := s[plugin+"/"+server]
+func (s secretStore) For(_ context.Context, instance plugin.Instance, server string) (string, bool) {
+	token, ok := s[instance.ID+"/"+server]
 	return token, ok
 }
 
@@ -133,7 +133,7 @@ func (o owners) Owns(tenant, task string) bool { return o[tenant] == task }
 // and tools wait until they are accepted.
 func TestHostsPolicy(t *testing.T) {
 	ctx := t.Context()
-	approvals, secrets, currentTenants = approvalStore{"sha256:1": true}, secretStore{"demo/files": "t"}, owners{"acme": "task-17"}
+	approvals, secrets, currentTenants = approvalStore{"sha256:1": true}, secretStore{"installation 1/files": "t"}, owners{"acme": "task-17"}
 	t.Cleanup(func() { approvals, secrets, currentTenants = nil, nil, nil })
 	options := policy(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err := options.Consent(ctx, mcpclient.ConsentRequest{Digest: "sha256:1"}); err != nil {
@@ -142,12 +142,18 @@ func TestHostsPolicy(t *testing.T) {
 	if err := options.Consent(ctx, mcpclient.ConsentRequest{Digest: "sha256:2"}); err == nil {
 		t.Error("another plan was approved")
 	}
-	known, err := options.Credentials(ctx, mcpclient.ServerID{Plugin: "demo", Server: "files"})
+	files := mcpclient.ServerID{Instance: plugin.Instance{ID: "installation 1"}, Plugin: "demo", Server: "files"}
+	known, err := options.Credentials(ctx, files)
 	if err != nil || known.Headers.Get("Authorization") != "Bearer t" {
 		t.Errorf("credentials %v, %v", known, err)
 	}
-	if none, err := options.Credentials(ctx, mcpclient.ServerID{Plugin: "demo", Server: "other"}); err != nil || none.Headers != nil {
-		t.Errorf("credentials of another server: %v, %v", none, err)
+	for _, other := range []mcpclient.ServerID{
+		{Instance: files.Instance, Plugin: "demo", Server: "other"},
+		{Instance: plugin.Instance{ID: "installation 2"}, Plugin: "demo", Server: "files"}, // names are packages' choice
+	} {
+		if none, err := options.Credentials(ctx, other); err != nil || none.Headers != nil {
+			t.Errorf("credentials of another server: %v, %v", none, err)
+		}
 	}
 
 	judge := authorizer()

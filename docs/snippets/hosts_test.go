@@ -27,7 +27,7 @@ import (
 // What the host has and the documentation does not show.
 var (
 	secrets interface {
-		For(ctx context.Context, tenant, plugin, server string) (token string, ok bool)
+		For(ctx context.Context, instance plugin.Instance, server string) (token string, ok bool)
 	}
 	approvals interface {
 		Has(instance plugin.Instance, server, digest string) bool
@@ -82,7 +82,7 @@ func policy(dataRoot string, logger *slog.Logger) mcpclient.Options {
 		DataRoot: dataRoot,
 		Egress:   mcpclient.ServiceEgress(),
 		Credentials: func(ctx context.Context, id mcpclient.ServerID) (mcpclient.Credentials, error) {
-			token, ok := secrets.For(ctx, id.Instance.Tenant, id.Plugin, id.Server)
+			token, ok := secrets.For(ctx, id.Instance, id.Server)
 			if !ok {
 				return mcpclient.Credentials{}, nil
 			}
