@@ -82,15 +82,23 @@ func TestHostsPackages(t *testing.T) {
 	if _, err := install(ctx, next, dir, ""); !errors.Is(err, plugin.ErrOccupied) {
 		t.Errorf("an update without the hash: %v", err)
 	}
+	offered, err := plugin.OpenArchive(ctx, next, plugin.Bounds{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, err := offered.Load(ctx, plugin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := update(ctx, p, newer); err != nil {
+		t.Error(err)
+	}
 	q, err := install(ctx, next, dir, hash)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.Manifest().Version != "1.0.0" || q.Manifest().Version != "1.1.0" {
 		t.Errorf("versions %s and %s", p.Manifest().Version, q.Manifest().Version)
-	}
-	if err := update(ctx, p, q); err != nil {
-		t.Error(err)
 	}
 
 	out := logged(t)
