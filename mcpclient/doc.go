@@ -40,7 +40,8 @@
 //     plan before anything is started, and again when the plan changes.
 //   - [Options].Launcher can start them in a container. The default starts
 //     local processes, with an environment of a few named variables
-//     ([BaseEnviron]), and ends them with all they started.
+//     ([BaseEnviron]), and ends them with all that is left of their process group
+//     ([Local]).
 //   - [Options].Egress decides on the address of each connection to a remote
 //     server, after its name is resolved. [DesktopEgress] and [ServiceEgress]
 //     are the usual choices.

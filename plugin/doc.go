@@ -14,8 +14,8 @@
 // that entry, a broken mcp.json the servers but no skill (AP §11.3).
 //
 // Loading starts no process, opens no network and writes nothing. It follows
-// links only inside the plugin root, opens only regular files, and bounds what
-// it reads ([Limits]); whatever the package holds, it ends soon.
+// links only inside the plugin root, opens only regular files and directories, and
+// bounds what it reads ([Limits]); whatever the package holds, it ends soon.
 //
 // A [Server] is configuration that was judged. [Plugin.LaunchPlan] turns a
 // stdio server into plain data: program, arguments, environment and working
@@ -24,8 +24,8 @@
 //
 // [Plugin.ClientConfig] makes the configuration by which an agent program
 // connects to the servers itself, and a [ClientConfigFile] is where the host puts
-// it, beside what others wrote there, and takes it out again. Nothing else in
-// this package writes.
+// it, beside what others wrote there, and takes it out again. Beside that only
+// [Package.WriteDir] and [Archive.Unpack] write files.
 //
 // # Writing packages
 //

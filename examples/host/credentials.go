@@ -15,7 +15,10 @@ import (
 	"github.com/plugberth/plugberth/plugin"
 )
 
-// credentials are headers for remote servers: by PLUGIN/SERVER, then by name.
+// credentials are headers for remote servers: by PLUGIN/SERVER, then by name. These
+// names are the package's choice, and the user has named the packages too. A host that
+// installs packages keeps credentials by installation, and for the origin that somebody
+// agreed to.
 //
 // They come from a file. Arguments can be read by every user of the machine, and
 // the environment is handed on to the agent program, which needs none of them.

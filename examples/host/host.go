@@ -60,7 +60,7 @@ func newHost(ctx context.Context, s *story, p policy) (_ *host, err error) {
 		Options: mcpclient.Options{
 			DataRoot:    p.dataRoot,
 			Consent:     p.consent,
-			Egress:      mcpclient.DesktopEgress(),
+			Egress:      mcpclient.DesktopEgress(), // in a service ServiceEgress
 			Credentials: p.credentials.of,
 		},
 		OnCall: func(r mcpclient.CallRecord) {
@@ -106,7 +106,8 @@ func (h *host) load(ctx context.Context, dirs []string) error {
 	for _, dir := range dirs {
 		p, err := plugin.Load(ctx, dir, plugin.Options{})
 		if rejected := new(plugin.RejectedError); errors.As(err, &rejected) {
-			h.story.say(theHost, "rejects %s: %s", dir, oneLine(rejected.Findings[0].String(), 200))
+			why := rejected.Findings.AtLeast(finding.SeverityError)[0] // there always is one
+			h.story.say(theHost, "rejects %s: %s", dir, oneLine(why.String(), 200))
 			continue
 		}
 		if err != nil {
@@ -148,7 +149,8 @@ func (h *host) describe(p *plugin.Plugin) {
 }
 
 // instance is this host's one installation of a plugin. It stays the same, and the
-// plugin keeps its data, when the package is updated.
+// plugin keeps its data, when the package is updated. A name is the package's choice:
+// a host that takes packages from anywhere gives each installation an id of its own.
 func instance(p *plugin.Plugin) plugin.Instance { return plugin.Instance{ID: p.Name()} }
 
 // run starts and connects to the servers of the plugins, and offers their tools and

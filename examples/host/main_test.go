@@ -501,3 +501,15 @@ func TestOutputFails(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestShown: in what a person consents to, one argument does not pass for two.
+func TestShown(t *testing.T) {
+	for word, want := range map[string]string{
+		"serve": "serve", "--a=b": "--a=b", `C:\bin\server.exe`: `C:\bin\server.exe`,
+		"": `""`, "a b": `"a b"`, "a\u00a0b": `"a\u00a0b"`, "a\nb": `"a\nb"`, `a"`: `"a\""`, "it's": `"it's"`,
+	} {
+		if got := shown(word); got != want {
+			t.Errorf("%q is shown as %s, want %s", word, got, want)
+		}
+	}
+}

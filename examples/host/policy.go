@@ -5,8 +5,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/plugberth/plugberth/mcpclient"
 	"github.com/plugberth/plugberth/mcpserver"
@@ -37,14 +39,17 @@ func (set *settings) policy(s *story, dataRoot string) policy {
 }
 
 // consent shows what a server would start, and decides on it. A host asks its user
-// here, and remembers the digest of a plan that was allowed.
+// here, and stores the digest of a plan that was allowed.
 func consent(s *story, allow bool, why string) mcpclient.Consent {
 	var one sync.Mutex // servers start side by side, and people decide on one thing at a time
 	return func(_ context.Context, req mcpclient.ConsentRequest) error {
 		one.Lock()
 		defer one.Unlock()
-		line := append([]string{req.Plan.Program}, req.Plan.Args...)
-		s.say(theHost, "%s wants to start %s", req.ID, strings.Join(line, " "))
+		line := shown(req.Plan.Program)
+		for _, arg := range req.Plan.Args {
+			line += " " + shown(arg)
+		}
+		s.say(theHost, "%s wants to start %s", req.ID, line)
 		// Names alone: a value may be a secret.
 		s.say(theHost, "  with the variables %s; plan %.19s…", strings.Join(slices.Sorted(maps.Keys(req.Plan.Env)), ", "), req.Digest)
 		for _, f := range req.Findings {
@@ -57,6 +62,15 @@ func consent(s *story, allow bool, why string) mcpclient.Consent {
 		s.say(theUser, "yes: %s", why)
 		return nil
 	}
+}
+
+// shown is a word of a command line, in quotes where it could pass for several or for
+// none.
+func shown(word string) string {
+	if word == "" || strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '\'' }) {
+		return strconv.Quote(word)
+	}
+	return word
 }
 
 // observer tells of the calls of an agent.

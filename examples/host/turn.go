@@ -48,6 +48,8 @@ func (r *runner) turn(ctx context.Context, n int) error {
 		return err
 	}
 	defer r.registry.Revoke(minted.ID)
+	// The workspace is this host's own. In a checkout this would replace the
+	// repository's file, and could be committed: write it elsewhere then.
 	config := filepath.Join(r.workspace, ".mcp.json")
 	if err := minted.WriteConfig(config, r.url); err != nil {
 		return err
