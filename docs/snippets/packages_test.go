@@ -86,7 +86,7 @@ func Example_packageMCPServer() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		err = minted.WriteConfig(filepath.Join(dir, ".mcp.json"), "http://127.0.0.1:8787/mcp")
+		err = minted.WriteConfig(filepath.Join(dir, "mcp.json"), "http://127.0.0.1:8787/mcp")
 		if err != nil {
 			log.Fatal(err)
 		}
