@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plugberth/plugberth/internal/printable"
 )
 
 // A measure says how much work a schema is.
@@ -192,7 +194,7 @@ func (g *graph) visit(at string, v any) (*node, error) {
 		case string:
 			if key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef" {
 				var to *node
-				if to, err = g.follow(v); err == nil {
+				if to, err = g.follow(v, at+"/"+key); err == nil {
 					n.edges = append(n.edges, edge{to: to})
 				}
 			}
@@ -248,10 +250,10 @@ func (g *graph) visit(at string, v any) (*node, error) {
 }
 
 // follow makes the node of what a reference leads to.
-func (g *graph) follow(ref string) (*node, error) {
+func (g *graph) follow(ref, from string) (*node, error) {
 	v, at, err := g.resolve(ref)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%s)", err, printable.Quote(from))
 	}
 	return g.visit(at, v)
 }

@@ -208,7 +208,8 @@ func (c *nameCheck) member(name string, v any, schemas []map[string]any, at stri
 		}
 	}
 	if !known && like != "" {
-		c.problems = append(c.problems, Problem{Pointer: at, Message: "is not known, and differs in the case of its letters from " + printable.Quote(like)})
+		message := "is not known, and differs in the case of its letters from " + printable.Quote(like)
+		c.problems = append(c.problems, Problem{Pointer: at, Message: message, place: "/*", rule: message})
 	}
 	c.check(v, inner, at)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -20,6 +21,8 @@ const maxProblems = 10
 type Problem struct {
 	Pointer string // JSON pointer of the value at fault, "" for the whole
 	Message string // what is wrong with it, to follow the pointer
+
+	place, rule string // both without names that whoever wrote the value chose; rule is "" where Message has none
 }
 
 // InvalidError says why a value does not fit its schema.
@@ -49,13 +52,28 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-func invalid(err error) error {
+// ForLog is what Error says without the names that whoever wrote the value chose:
+// of members, only those that the schema declares are named, and "*" stands for
+// others.
+func (e *InvalidError) ForLog() string {
+	out := InvalidError{Problems: slices.Clone(e.Problems), More: e.More}
+	for i, p := range out.Problems {
+		if p.rule != "" {
+			out.Problems[i] = Problem{Pointer: p.place, Message: p.rule}
+		}
+	}
+	return out.Error()
+}
+
+// invalid is the error for what the validator says of v, of whose members declared
+// names those that the schema knows.
+func invalid(err error, v any, declared map[string]bool) error {
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
 		return ErrNoValidator
 	}
 	var problems []Problem
-	collect(ve, &problems)
+	collect(ve, &problems, v, declared)
 	// The validator goes through objects in no order.
 	slices.SortFunc(problems, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Message, b.Message))
@@ -70,7 +88,7 @@ func invalid(err error) error {
 
 // collect keeps the faults that an author can act on: the leaves, and of a
 // choice only that none of it fits.
-func collect(ve *jsonschema.ValidationError, out *[]Problem) {
+func collect(ve *jsonschema.ValidationError, out *[]Problem, v any, declared map[string]bool) {
 	if len(*out) >= 1000 {
 		return
 	}
@@ -79,7 +97,7 @@ func collect(ve *jsonschema.ValidationError, out *[]Problem) {
 	default:
 		if len(ve.Causes) > 0 {
 			for _, c := range ve.Causes {
-				collect(c, out)
+				collect(c, out, v, declared)
 			}
 			return
 		}
@@ -89,7 +107,46 @@ func collect(ve *jsonschema.ValidationError, out *[]Problem) {
 		p.WriteByte('/')
 		p.WriteString(escapePointer(token))
 	}
-	*out = append(*out, Problem{Pointer: p.String(), Message: describe(ve.ErrorKind)})
+	*out = append(*out, Problem{
+		Pointer: p.String(), Message: describe(ve.ErrorKind),
+		place: place(ve.InstanceLocation, v, declared), rule: rule(ve.ErrorKind),
+	})
+}
+
+// place is a pointer into v in which only declared names stand.
+func place(tokens []string, v any, declared map[string]bool) string {
+	var p strings.Builder
+	for _, token := range tokens {
+		var next any
+		shown := declared[token]
+		switch v := v.(type) {
+		case []any:
+			shown = true
+			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(v) {
+				next = v[i]
+			}
+		case map[string]any:
+			next = v[token]
+		}
+		v = next
+		if !shown {
+			token = "*"
+		}
+		p.WriteByte('/')
+		p.WriteString(escapePointer(token))
+	}
+	return p.String()
+}
+
+// rule is describe without names of the value.
+func rule(k jsonschema.ErrorKind) string {
+	switch k.(type) {
+	case *kind.AdditionalProperties:
+		return "has members that are not known"
+	case *kind.PropertyNames:
+		return "has a member whose name is not allowed"
+	}
+	return describe(k)
 }
 
 // describe says what is wrong in words that do not hold the value.
@@ -148,6 +205,11 @@ func describe(k jsonschema.ErrorKind) string {
 			return "fits more than one of the forms of which it has to fit one"
 		}
 		return "fits none of the forms that are allowed"
+	case *kind.Format:
+		if k.Want == "regex" {
+			return "is no regular expression that can be used"
+		}
+		return "is not of the format " + printable.Quote(k.Want)
 	case *kind.FalseSchema:
 		return "is not allowed"
 	}

@@ -79,7 +79,11 @@ func Parse(text []byte, limits Limits) (*Schema, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("%w: it is not valid JSON", ErrSchema)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("%w: it is not valid JSON, at byte %d", ErrSchema, syntax.Offset)
+		}
+		return nil, fmt.Errorf("%w: it is not valid JSON, or ends too early", ErrSchema)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%w: something follows it", ErrSchema)
@@ -87,6 +91,9 @@ func Parse(text []byte, limits Limits) (*Schema, error) {
 	doc, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%w: it is not an object", ErrSchema)
+	}
+	if _, ok := doc["type"]; !ok {
+		return nil, fmt.Errorf(`%w: its type is missing and has to be "object"`, ErrSchema)
 	}
 	if doc["type"] != "object" {
 		return nil, fmt.Errorf(`%w: its type is not "object"`, ErrSchema)
@@ -138,13 +145,20 @@ func (s *Schema) compileOnce() (compiled *jsonschema.Schema, err error) {
 		return nil, ErrNoValidator
 	}
 	if compiled, err = c.Compile(name); err != nil {
+		var bad *jsonschema.SchemaValidationError
+		if errors.As(err, &bad) {
+			if why := invalid(bad.Err, nil, nil); !errors.Is(why, ErrNoValidator) {
+				return nil, fmt.Errorf("%w: %w", ErrNoValidator, why)
+			}
+		}
 		return nil, ErrNoValidator
 	}
 	return compiled, nil
 }
 
 // Compile makes the schema ready to validate, once. It fails with
-// [ErrNoValidator].
+// [ErrNoValidator], and says where in the schema the reason is as far as it is
+// known.
 func (s *Schema) Compile() error {
 	_, err := s.compile()
 	return err
@@ -174,7 +188,7 @@ func (s *Schema) Validate(v any) (err error) {
 		}
 	}()
 	if err := compiled.Validate(v); err != nil {
-		return invalid(err)
+		return invalid(err, v, s.declared().exact)
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return &InvalidError{Problems: []Problem{{Message: "has to be an object"}}}
