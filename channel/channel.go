@@ -83,7 +83,8 @@ type Answer struct {
 type Summary struct {
 	// Text is the report, never empty.
 	Text string `json:"text"`
-	// ReportedAt is when the channel took it.
+	// ReportedAt is when the channel took it. It is zero where a host's own
+	// Summarizer gets the summary.
 	ReportedAt time.Time `json:"reportedAt,omitzero"`
 }
 

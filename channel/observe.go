@@ -81,7 +81,7 @@ type ObserveOptions struct {
 //
 // No observer can hold up, fail or end a run: each has a queue of its own and a
 // goroutine only while events are in it, one at most. A panic ends that one
-// call. What a run must not lose belongs into the [Store], not into an
+// call. What a run must not lose belongs in the [Store], not into an
 // observer; what observers have not heard yet when the process exits is lost
 // unless the host waits for it ([Backlog.Wait]).
 //

@@ -28,6 +28,12 @@ type Authorizer interface {
 	Authorize(ctx context.Context, a Authorization) error
 }
 
+// AuthorizerFunc is a function that is an [Authorizer].
+type AuthorizerFunc func(ctx context.Context, a Authorization) error
+
+// Authorize calls f.
+func (f AuthorizerFunc) Authorize(ctx context.Context, a Authorization) error { return f(ctx, a) }
+
 // Authorization is a call that is to be judged.
 type Authorization struct {
 	// Run is the run that calls, with its surface as it is now. It is what the
@@ -77,13 +83,13 @@ type CatalogAuthorizer struct {
 	// Belong returns nil while the task and the session of a run belong together,
 	// and otherwise why not. By default they do: the host minted the grant with
 	// both.
-	Belong func(ctx context.Context, id Identity) error
+	Belong func(ctx context.Context, run Run) error
 }
 
 // Authorize implements [Authorizer].
 func (c CatalogAuthorizer) Authorize(ctx context.Context, a Authorization) error {
 	if c.Belong != nil {
-		if err := c.Belong(ctx, a.Run.Identity); err != nil {
+		if err := c.Belong(ctx, a.Run); err != nil {
 			return fmt.Errorf("%w: %w", ErrIdentity, err)
 		}
 	}

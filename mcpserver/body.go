@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -9,8 +10,9 @@ import (
 // body bounds the size of a request's body. The time to receive it is bounded
 // by a deadline that was set when the request came in and ends with the body.
 type body struct {
-	reader  io.ReadCloser
-	control *http.ResponseController
+	reader   io.ReadCloser
+	control  *http.ResponseController
+	tooLarge func() // called once it turns out to be
 }
 
 // Read implements [io.Reader].
@@ -24,6 +26,10 @@ func (b *body) Read(p []byte) (int, error) {
 		// stayed would look like that.
 		b.control.SetReadDeadline(time.Time{})
 		b.control = nil
+	}
+	if b.tooLarge != nil && errors.As(err, new(*http.MaxBytesError)) {
+		b.tooLarge()
+		b.tooLarge = nil
 	}
 	return n, err
 }

@@ -24,6 +24,9 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 	switch {
 	case ofPlugin:
 		timeout = e.reg.opts.Limits.Invoke
+		if t, ok := v.lookup(req.Params.Name); ok && t.entry.Timeout > 0 {
+			timeout = t.entry.Timeout
+		}
 	case tool == nil:
 	case tool.asks:
 		timeout = e.reg.opts.Limits.Ask
@@ -46,13 +49,13 @@ func (e *endpoint) callTool(ctx context.Context, next mcp.MethodHandler, req *mc
 		return e.callSDKTool(next, c)
 	}
 	if problem := c.decode(); problem != "" {
-		return e.answer(c, invalidArguments(problem), nil, ""), nil
+		return e.answer(c, invalidArguments(problem), nil, problem), nil
 	}
 	if err := tool.input.Validate(c.value); err != nil {
-		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
+		return e.answer(c, invalidArguments(invalidText(err)), nil, misfit(err)), nil
 	}
 	if err := tool.input.CheckNames(c.arguments(), c.value); err != nil {
-		return e.answer(c, invalidArguments(invalidText(err)), nil, ""), nil
+		return e.answer(c, invalidArguments(invalidText(err)), nil, misfit(err)), nil
 	}
 	if refused := e.begin(c, true); refused != nil {
 		return e.answer(c, *refused, nil, ""), nil
@@ -117,9 +120,9 @@ func (c *call) said() any {
 func (e *endpoint) conclude(c *call, a answer) *mcp.CallToolResult {
 	switch {
 	case a.outcome == OutcomePanic, errors.Is(a.err, errAskPanicked):
-		return e.answer(c, failed(OutcomePanic), nil, a.detail)
+		return e.answer(c, c.failed(OutcomePanic), panicked(a.detail), a.detail)
 	case a.outcome == OutcomeTimeout:
-		return e.answer(c, Result{Text: "The tool did not finish in time, and it is not known how far it got. Do not rely on it having done anything.", IsError: true, outcome: OutcomeTimeout}, a.err, "")
+		return e.answer(c, tooLate(), a.err, "")
 	case a.outcome != "":
 		text := "The call was canceled before it was finished."
 		if a.end != nil {
@@ -127,12 +130,15 @@ func (e *endpoint) conclude(c *call, a answer) *mcp.CallToolResult {
 		}
 		return e.answer(c, Result{Text: text, IsError: true, outcome: a.outcome}, a.err, "")
 	case errors.Is(a.err, channel.ErrBlocked):
-		return e.answer(c, blockedResult(a.err), nil, "")
+		return e.answer(c, c.blocked(a.err), nil, "")
 	case a.err != nil:
 		if text, ok := channel.AgentText(a.err); ok {
 			return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeTool}, a.err, errorText(a.err, c.said()))
 		}
-		return e.answer(c, failed(OutcomeError), a.err, errorText(a.err, c.said()))
+		if errors.Is(a.err, context.DeadlineExceeded) { // of the handler's own deadline
+			return e.answer(c, tooLate(), a.err, errorText(a.err, c.said()))
+		}
+		return e.answer(c, c.failed(OutcomeError), a.err, errorText(a.err, c.said()))
 	}
 	if refused := e.unsendable(c, a); refused != nil {
 		return refused
@@ -155,22 +161,58 @@ func (e *endpoint) unsendable(c *call, a answer) *mcp.CallToolResult {
 	limit := e.reg.opts.Limits.Result
 	switch {
 	case a.problem != "":
-		return e.answer(c, failed(OutcomeResult), nil, a.problem)
+		return e.answer(c, c.failed(OutcomeResult), errors.New("mcpserver: "+a.problem), a.problem)
 	case a.size > limit:
 		text := fmt.Sprintf("The tool did its work, but its result has %d bytes and a result can have %d. Ask for less.", a.size, limit)
-		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, nil, tooLarge)
+		problem := tooLarge(a.size, limit)
+		return e.answer(c, Result{Text: text, IsError: true, outcome: OutcomeResult}, errors.New("mcpserver: "+problem), problem)
 	}
 	return nil
 }
 
-const tooLarge = "the result is too large"
+func tooLarge(size, limit int) string {
+	return fmt.Sprintf("the result is too large: it has %d bytes and may have %d", size, limit)
+}
 
 // failed is all that an agent hears of an error that was not made for it.
-func failed(outcome Outcome) Result {
-	return Result{
-		Text:    "The tool failed on the host's side, and it is not known how far it got. No more is known here. You may try once more; if it fails again, go on without it and say so in your summary.",
-		IsError: true, outcome: outcome,
+func (c *call) failed(outcome Outcome) Result {
+	text := "The tool failed on the host's side, and it is not known how far it got. No more is known here. "
+	if c.repeatable() {
+		text += "You may try once more; if it fails again, go on without it and say so in your summary."
+	} else {
+		text += "Do not call it again for the same, since it may have been done: go on without it and say so in your summary."
 	}
+	return Result{Text: text, IsError: true, outcome: outcome}
+}
+
+// repeatable reports whether the tool says of itself that calling it twice does no
+// more than calling it once.
+func (c *call) repeatable() bool {
+	switch {
+	case c.plugin != nil:
+		a := c.plugin.entry.Annotations
+		return a.ReadOnly || a.Idempotent
+	case c.tool != nil && c.tool.wire.Annotations != nil:
+		a := c.tool.wire.Annotations
+		return a.ReadOnlyHint || a.IdempotentHint
+	}
+	return false
+}
+
+// tooLate is what an agent hears of a deadline, the handler's own included.
+func tooLate() Result {
+	return Result{
+		Text:    "The tool did not finish in time, and it is not known how far it got. Do not rely on it having done anything.",
+		IsError: true, outcome: OutcomeTimeout,
+	}
+}
+
+// panicked is what an observer hears of a panic.
+func panicked(detail string) error {
+	if detail == "" {
+		return errAskPanicked
+	}
+	return errors.New("mcpserver: the handler panicked: " + detail)
 }
 
 func invalidArguments(why string) Result {
@@ -185,6 +227,19 @@ func invalidText(err error) string {
 		return "they cannot be checked"
 	}
 	return err.Error() // it names places and rules, and never a value
+}
+
+// misfit is what the log says of a value that does not fit its schema: where and
+// why, and nothing that the value holds.
+func misfit(err error) string {
+	var invalid *toolschema.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return invalid.ForLog()
+	case errors.Is(err, toolschema.ErrTooComplex):
+		return toolschema.ErrTooComplex.Error()
+	}
+	return "it does not fit the schema"
 }
 
 // answer logs a call and makes the SDK's result of one of our own texts, or of
@@ -232,12 +287,17 @@ func checkResult(res Result, output func(json.RawMessage) error) (out *mcp.CallT
 			size += len(data)
 		}
 	}
-	if output != nil && !res.IsError {
-		if structured == nil {
+	if output != nil {
+		if structured == nil && !res.IsError {
 			return nil, 0, "there is an output schema and no structured result"
 		}
-		if err := output(structured); err != nil {
-			return nil, 0, "the structured result does not fit the output schema"
+		if structured != nil {
+			switch err := output(structured); {
+			case err != nil && res.IsError: // clients judge it too, and would show nothing of the result
+				out.StructuredContent = nil
+			case err != nil:
+				return nil, 0, "the structured result does not fit the output schema: " + misfit(err)
+			}
 		}
 	}
 	content := make([]mcp.Content, 0, 1+len(res.Content))

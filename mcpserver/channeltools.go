@@ -186,12 +186,33 @@ type askResult struct {
 	QuestionID string `json:"question_id,omitempty"`
 }
 
-// blockedResult is a normal result: the question is where it should be.
-func blockedResult(err error) Result {
+// blocked is the result of a call that asked somebody who will answer later. For
+// ask_user it is a normal one: the question is where it should be. Any other tool
+// has not done what it is for, and where it has an output schema, or may have one,
+// the result has to be an error: nothing that could be said fits that.
+func (c *call) blocked(err error) Result {
 	res := askResult{Status: "blocked"}
 	var blocked *channel.BlockedError
 	if errors.As(err, &blocked) {
 		res.QuestionID = blocked.Question.ID
+	}
+	if c.tool == nil || !c.tool.asks {
+		out := Result{
+			Text: "Not done yet: somebody has to be asked first, and that question has been recorded. The answer will not come during this turn. " +
+				"End your turn now: do not call the tool again, do not wait, and do not go on as if it had been done. " +
+				"You will be resumed with the answer.",
+			outcome: OutcomeBlocked,
+		}
+		switch {
+		case c.plugin != nil:
+			out.IsError = c.plugin.entry.OutputSchema != nil
+		default:
+			out.IsError = c.tool == nil || c.tool.output != nil
+		}
+		if !out.IsError {
+			out.Structured = res
+		}
+		return out
 	}
 	return Result{
 		Text: "Your question has been recorded for the user. The answer will not come during this turn. " +

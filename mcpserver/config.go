@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 	"strings"
 )
 
-// DefaultServerName is what the server is called in a configuration.
+// DefaultServerName is what the server is called in a configuration where
+// [Options].Name says nothing. Programs of agents put it before the names of tools.
 const DefaultServerName = "host"
 
 // The names of the environment variables of [Minted.Environment].
@@ -20,8 +22,8 @@ const (
 )
 
 // ErrURL: the URL for a configuration is no absolute http or https URL, holds
-// user information, or has "${" in it, which the agent's program would take for
-// the name of a variable, such as the token's.
+// user information or a fragment, or has "${" in it, which the agent's program
+// would take for the name of a variable, such as the token's.
 var ErrURL = errors.New("mcpserver: not a URL that an agent can connect to")
 
 // Config returns the JSON document that programs of agents read to find MCP
@@ -29,6 +31,7 @@ var ErrURL = errors.New("mcpserver: not a URL that an agent can connect to")
 //
 //	{"mcpServers": {"host": {"type": "http", "url": "…", "headers": {"Authorization": "Bearer …"}}}}
 //
+// The server has the name of [Options].Name there, [DefaultServerName] without one.
 // endpoint is where the registry is mounted, as the agent reaches it. The
 // document holds the token: give it over in a file of mode 0600, such as
 // [Minted.WriteConfig] makes, or in the environment, never in an argument list,
@@ -37,20 +40,45 @@ func (m Minted) Config(endpoint string) ([]byte, error) {
 	if m.Token.Reveal() == "" {
 		return nil, fmt.Errorf("%w: there is no token", ErrGrant)
 	}
-	return config(endpoint, "Bearer "+m.Token.Reveal())
+	return config(m.name, endpoint, "Bearer "+m.Token.Reveal())
 }
 
-// ConfigFromEnvironment returns the same document without the token: where the
-// token belongs it names the variable [EnvToken] as "${PLUGBERTH_MCP_TOKEN}",
-// for programs that expand such names. It is no secret.
-func ConfigFromEnvironment(endpoint string) ([]byte, error) {
-	return config(endpoint, "Bearer ${"+EnvToken+"}")
+// ConfigFromEnvironment returns the document of [Minted.Config] without the token:
+// where the token belongs it names the variable [EnvToken] as
+// "${PLUGBERTH_MCP_TOKEN}", for programs that expand such names. It is no secret,
+// and the same for all grants of the registry.
+func (r *Registry) ConfigFromEnvironment(endpoint string) ([]byte, error) {
+	r.ready()
+	return config(r.opts.Name, endpoint, "Bearer ${"+EnvToken+"}")
 }
 
-func config(endpoint, authorization string) ([]byte, error) {
+// checkURL says what is wrong with an endpoint, without quoting it.
+func checkURL(endpoint string) error {
+	bad := func(why string) error { return fmt.Errorf("%w: %s", ErrURL, why) }
+	if !strings.Contains(endpoint, "://") {
+		return bad("the scheme is missing, http:// or https://")
+	}
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(endpoint, "${") {
-		return nil, ErrURL
+	switch {
+	case err != nil:
+		return bad("it cannot be parsed")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return bad("its scheme is neither http nor https")
+	case u.Hostname() == "":
+		return bad("it has no host")
+	case u.User != nil:
+		return bad("it has user information")
+	case strings.Contains(endpoint, "#"):
+		return bad("it has a fragment")
+	case strings.Contains(endpoint, "${"):
+		return bad("it has ${ in it")
+	}
+	return nil
+}
+
+func config(name, endpoint, authorization string) ([]byte, error) {
+	if err := checkURL(endpoint); err != nil {
+		return nil, err
 	}
 	type server struct {
 		Type    string            `json:"type"`
@@ -59,7 +87,7 @@ func config(endpoint, authorization string) ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		Servers map[string]server `json:"mcpServers"`
-	}{map[string]server{DefaultServerName: {"http", endpoint, map[string]string{"Authorization": authorization}}}})
+	}{map[string]server{cmp.Or(name, DefaultServerName): {"http", endpoint, map[string]string{"Authorization": authorization}}}})
 }
 
 // Environment returns the URL and the token as "NAME=value", to be added to the

@@ -206,7 +206,8 @@ type call struct {
 	stop    context.CancelFunc
 	why     atomic.Pointer[endReason] // set before stop, where the host or the session ended it
 	start   time.Time
-	size    int // bytes of the arguments
+	size    int  // bytes of the arguments
+	counted bool // it is a call, and not a client that listens
 
 	who    *Run        // as it was when the call came in
 	tool   *Tool       // nil where the SDK's server or a plugin has the handler
@@ -261,6 +262,7 @@ func (e *endpoint) begin(c *call, counted bool) *Result {
 		e.ofPlugins++
 	}
 	e.calls[c] = struct{}{}
+	c.counted = counted
 	if counted {
 		e.running++
 	}
@@ -344,6 +346,9 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 		if a.end != nil {
 			err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.end.text}
 		}
+		if a.outcome == OutcomePanic {
+			a.err = panicked(a.detail)
+		}
 		e.logCall(c.event(a.outcome, a.err, 0), a.detail)
 		return nil, err
 	case errors.As(a.err, &rpc): // made for the client, by the SDK or the host
@@ -353,10 +358,10 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 		e.logCall(c.event(OutcomeError, a.err, 0), errorText(a.err, decoded(req.GetParams())))
 		return nil, internalError()
 	case a.problem == "" && a.size > e.reg.opts.Limits.Result:
-		a.problem = tooLarge
+		a.problem = tooLarge(a.size, e.reg.opts.Limits.Result)
 		fallthrough
 	case a.problem != "":
-		e.logCall(c.event(OutcomeResult, nil, a.size), a.problem)
+		e.logCall(c.event(OutcomeResult, errors.New("mcpserver: "+a.problem), a.size), a.problem)
 		return nil, internalError()
 	}
 	e.logCall(c.event(OutcomeOK, nil, a.size), "")
@@ -366,7 +371,7 @@ func (e *endpoint) callHost(ctx context.Context, next mcp.MethodHandler, method 
 func (c *call) event(outcome Outcome, err error, size int) Event {
 	now := time.Now()
 	ev := Event{
-		Kind: EventCall, Time: now, Run: *c.who, Tool: cut(c.name, maxToolName),
+		Kind: EventCall, At: now, Run: *c.who, Tool: cut(c.name, maxToolName),
 		Duration: now.Sub(c.start), Outcome: outcome, Err: err,
 		RequestBytes: c.size, ResultBytes: size,
 	}
@@ -454,6 +459,7 @@ func probe(err error) {
 	}
 	_ = err.Error()
 	_ = errors.Is(err, channel.ErrBlocked)
+	_ = errors.Is(err, context.DeadlineExceeded)
 	_ = errors.As(err, new(*jsonrpc.Error))
 	_ = errors.As(err, new(*channel.BlockedError))
 	_ = errors.As(err, new(*argumentsError))

@@ -57,8 +57,8 @@ func ExampleInvoker() {
 func ExampleCatalogAuthorizer() {
 	taskOf := map[string]string{"session-1": "task-17"}
 	authorizer := mcpserver.CatalogAuthorizer{
-		Belong: func(_ context.Context, id mcpserver.Identity) error {
-			if taskOf[id.Session] != id.Task {
+		Belong: func(_ context.Context, run mcpserver.Run) error {
+			if taskOf[run.Identity.Session] != run.Identity.Task {
 				return errors.New("the session is not of the task")
 			}
 			return nil

@@ -75,7 +75,7 @@ func ExampleObserver() {
 
 // A program that takes its configuration with names of variables gets the token by
 // its environment, which no argument list shows.
-func ExampleConfigFromEnvironment() {
+func ExampleRegistry_ConfigFromEnvironment() {
 	registry, err := mcpserver.New(mcpserver.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -85,7 +85,7 @@ func ExampleConfigFromEnvironment() {
 		log.Fatal(err)
 	}
 	const endpoint = "http://127.0.0.1:8787/mcp"
-	config, err := mcpserver.ConfigFromEnvironment(endpoint)
+	config, err := registry.ConfigFromEnvironment(endpoint)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func ExampleRegistry_Push() {
 
 // A host leaves out a tool of the channel, and authenticates another request of
 // its agent by the same token.
-func ExampleRegistry_Lookup() {
+func ExampleRegistry_LookupToken() {
 	registry, err := mcpserver.New(mcpserver.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -196,10 +196,10 @@ func ExampleRegistry_Lookup() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	info, ok := registry.Lookup(minted.Token.Reveal()) // as it came in a header
+	info, ok := registry.LookupToken(minted.Token.Reveal()) // as it came in a header
 	fmt.Println(ok, info.ID == minted.ID, info.Identity.Workspace)
 	registry.RevokeTask("task-17")
-	_, ok = registry.Lookup(minted.Token.Reveal())
+	_, ok = registry.LookupToken(minted.Token.Reveal())
 	fmt.Println(ok)
 	// Output:
 	// true true /srv/17

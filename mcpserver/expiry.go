@@ -68,7 +68,7 @@ func (r *Registry) Extend(grantID string, ttl time.Duration) (time.Time, error) 
 	}
 	run := g.run()
 	r.log.With(runAttrs(run)...).Info("grant "+string(EventExtended), "expires", ends)
-	r.observe(Event{Kind: EventExtended, Time: time.Now(), Run: *run, ExpiresAt: ends})
+	r.observe(Event{Kind: EventExtended, At: time.Now(), Run: *run, ExpiresAt: ends})
 	return ends, nil
 }
 

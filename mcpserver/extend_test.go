@@ -72,10 +72,10 @@ func TestExtend(t *testing.T) {
 func TestExpiredIsGone(t *testing.T) {
 	h := serve(t, mcpserver.Options{})
 	for name, gone := range map[string]func(m mcpserver.Minted) bool{
-		"Grant":      func(m mcpserver.Minted) bool { _, ok := h.Grant(m.ID); return !ok },
-		"Grants":     func(m mcpserver.Minted) bool { return len(h.Grants()) == 0 },
-		"Lookup":     func(m mcpserver.Minted) bool { _, ok := h.Lookup(m.Token.Reveal()); return !ok },
-		"SetSurface": func(m mcpserver.Minted) bool { return errors.Is(h.SetSurface(m.ID, "chat"), mcpserver.ErrGrant) },
+		"Grant":       func(m mcpserver.Minted) bool { _, ok := h.Grant(m.ID); return !ok },
+		"Grants":      func(m mcpserver.Minted) bool { return len(h.Grants()) == 0 },
+		"LookupToken": func(m mcpserver.Minted) bool { _, ok := h.LookupToken(m.Token.Reveal()); return !ok },
+		"SetSurface":  func(m mcpserver.Minted) bool { return errors.Is(h.SetSurface(m.ID, "chat"), mcpserver.ErrGrant) },
 	} {
 		m := h.mint(t, mcpserver.Grant{})
 		h.Sleep(m.ID)
@@ -98,7 +98,7 @@ func TestExtendStorm(t *testing.T) {
 				h.Extend(m.ID, time.Duration(i%30+1)*time.Millisecond)
 			}
 		})
-		all.Go(func() { h.SetSurface(m.ID, "chat"); h.Lookup(m.Token.Reveal()); h.Grants() })
+		all.Go(func() { h.SetSurface(m.ID, "chat"); h.LookupToken(m.Token.Reveal()); h.Grants() })
 		if i%3 == 0 {
 			all.Go(func() { h.Revoke(m.ID) })
 		}
@@ -111,16 +111,16 @@ func TestExtendStorm(t *testing.T) {
 // called first.
 func TestZeroRegistry(t *testing.T) {
 	for name, first := range map[string]func(r *mcpserver.Registry){
-		"Mint":       func(r *mcpserver.Registry) {},
-		"Lookup":     func(r *mcpserver.Registry) { r.Lookup("x") },
-		"Grant":      func(r *mcpserver.Registry) { r.Grant("x") },
-		"Grants":     func(r *mcpserver.Registry) { r.Grants() },
-		"Revoke":     func(r *mcpserver.Registry) { r.Revoke("x") },
-		"RevokeTask": func(r *mcpserver.Registry) { r.RevokeTask("x") },
-		"Extend":     func(r *mcpserver.Registry) { r.Extend("x", 1) },
-		"SetSurface": func(r *mcpserver.Registry) { r.SetSurface("x", "y") },
-		"Push":       func(r *mcpserver.Registry) { r.Push(t.Context(), newCatalog(t).Snapshot()) },
-		"Snapshot":   func(r *mcpserver.Registry) { r.Snapshot() },
+		"Mint":        func(r *mcpserver.Registry) {},
+		"LookupToken": func(r *mcpserver.Registry) { r.LookupToken("x") },
+		"Grant":       func(r *mcpserver.Registry) { r.Grant("x") },
+		"Grants":      func(r *mcpserver.Registry) { r.Grants() },
+		"Revoke":      func(r *mcpserver.Registry) { r.Revoke("x") },
+		"RevokeTask":  func(r *mcpserver.Registry) { r.RevokeTask("x") },
+		"Extend":      func(r *mcpserver.Registry) { r.Extend("x", 1) },
+		"SetSurface":  func(r *mcpserver.Registry) { r.SetSurface("x", "y") },
+		"Push":        func(r *mcpserver.Registry) { r.Push(t.Context(), newCatalog(t).Snapshot()) },
+		"Snapshot":    func(r *mcpserver.Registry) { r.Snapshot() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(mcpserver.Registry)

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,7 +37,8 @@ type Grant struct {
 	// channel.Of(c). A tool whose part is nil is not offered.
 	Channel channel.Parts
 	// Omit names tools of the channel that are not offered although the channel
-	// has them, such as [ToolSpawnSubtask].
+	// has them, such as [ToolSpawnSubtask]; one that it does not have may stand
+	// there too.
 	Omit []string
 	// Tools are the host's own, beside those of the channel.
 	Tools []*Tool
@@ -70,10 +72,22 @@ type Run struct {
 	labels map[string]string
 }
 
+// NewRun returns a run as handlers, invokers and authorizers get it, for a host that
+// tests its own. The labels are copied.
+func NewRun(grantID string, id Identity, labels map[string]string) Run {
+	return Run{GrantID: grantID, Identity: id, labels: maps.Clone(labels)}
+}
+
 // Label returns the label of that name, or "".
 func (r Run) Label(name string) string { return r.labels[name] }
 
 type runKey struct{}
+
+// ContextWithRun returns a context in which [RunFromContext] finds the run, for a
+// host that tests its own handlers. A registry makes such contexts itself.
+func ContextWithRun(ctx context.Context, run Run) context.Context {
+	return context.WithValue(ctx, runKey{}, &run)
+}
 
 // RunFromContext returns the run that a call belongs to. Every handler of a
 // registry, the host's channel, its tools and what it adds to the SDK's server

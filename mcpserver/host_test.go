@@ -286,19 +286,24 @@ func TestConfig(t *testing.T) {
 	if err != nil || len(env) != 2 || env[0] != "PLUGBERTH_MCP_URL="+h.url || env[1] != "PLUGBERTH_MCP_TOKEN="+m.Token.Reveal() {
 		t.Errorf("%d variables, %v", len(env), err)
 	}
-	without, err := mcpserver.ConfigFromEnvironment(h.url)
+	without, err := h.ConfigFromEnvironment(h.url)
 	if err != nil || strings.Contains(string(without), m.Token.Reveal()[10:]) || !strings.Contains(string(without), "Bearer ${PLUGBERTH_MCP_TOKEN}") {
 		t.Errorf("%s %v", without, err)
 	}
-	for _, bad := range []string{"", "localhost:80", "ftp://x", "http://", "http://user:pw@x/", "http://x\n", "/mcp", "http://x/${PLUGBERTH_MCP_TOKEN}", "http://x/?a=${B:-c}"} {
+	for _, bad := range []string{"", "localhost:80", "ftp://x", "http://", "http://user:pw@x/", "http://x\n", "/mcp", "http://x/${PLUGBERTH_MCP_TOKEN}", "http://x/?a=${B:-c}", "http://x/#f", "http://x/#", "http://@x/", "127.0.0.1:8787/mcp", "agents.example/mcp"} {
 		if _, err := m.Config(bad); !errors.Is(err, mcpserver.ErrURL) {
 			t.Errorf("%q: %v", bad, err)
 		}
-		if _, err := mcpserver.ConfigFromEnvironment(bad); !errors.Is(err, mcpserver.ErrURL) {
+		if _, err := h.ConfigFromEnvironment(bad); !errors.Is(err, mcpserver.ErrURL) {
 			t.Errorf("%q: %v", bad, err)
 		}
 		if err := m.WriteConfig(filepath.Join(dir, "never"), bad); err == nil {
 			t.Errorf("%q is written", bad)
+		}
+	}
+	for _, bad := range []string{"127.0.0.1:8787/mcp", "localhost:8787/mcp", "agents.example/mcp"} {
+		if _, err := m.Config(bad); err == nil || !strings.Contains(err.Error(), "scheme") || strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	if _, err := (mcpserver.Minted{}).Config(h.url); err == nil {

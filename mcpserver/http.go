@@ -1,8 +1,7 @@
 package mcpserver
 
 import (
-	"errors"
-	"log/slog"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/plugberth/plugberth/internal/printable"
 )
 
 // The header names of Streamable HTTP in canonical form.
@@ -35,12 +36,12 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		control.SetReadDeadline(time.Now().Add(r.opts.Limits.BodyTime)) // best effort
 	}
 	if !r.hostAllowed(req) {
-		refused(r.log, http.StatusForbidden)
+		r.refusals.note(r.log, req, forHost, http.StatusForbidden)
 		http.Error(w, "Forbidden: the Host header names no host of this server", http.StatusForbidden)
 		return
 	}
 	if !r.originAllowed(w, req) {
-		refused(r.log, http.StatusForbidden)
+		r.refusals.note(r.log, req, forOrigin, http.StatusForbidden)
 		http.Error(w, "Forbidden: cross-origin request", http.StatusForbidden)
 		return
 	}
@@ -54,17 +55,11 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		g = r.find(token)
 	}
 	if g == nil {
-		refused(r.log, http.StatusUnauthorized)
+		r.refusals.note(r.log, req, forToken, http.StatusUnauthorized)
 		unauthorized(w)
 		return
 	}
 	g.serve(w, req, control)
-}
-
-// refused notes a request that reached no call, for a host that looks for the
-// reason: anyone can send such requests, so they are not loud.
-func refused(log *slog.Logger, status int) {
-	log.Debug("request refused", "status", status)
 }
 
 // unauthorized is the one answer to all that is wrong with a token.
@@ -87,7 +82,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.Re
 		return
 	}
 	if !e.requests.Allow() {
-		refused(e.log, http.StatusTooManyRequests)
+		e.refuseRequest(req, forRate, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: slow down")
 		return
 	}
@@ -97,11 +92,11 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.Re
 		unauthorized(w)
 		return
 	case refusedRequests:
-		refused(e.log, http.StatusTooManyRequests)
+		e.refuseRequest(req, forRequests, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: too many are open")
 		return
 	case refusedSessions:
-		refused(e.log, http.StatusTooManyRequests)
+		e.refuseRequest(req, forSessions, http.StatusTooManyRequests)
 		tooMany(w, "Too Many Requests: too many sessions are open and busy")
 		return
 	}
@@ -117,7 +112,10 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.Re
 	header["Authorization"] = placeholder
 	inner.Header = header
 	if req.Body != nil && req.Body != http.NoBody {
-		ex.body = body{reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: control}
+		ex.body = body{
+			reader: http.MaxBytesReader(w, req.Body, int64(limits.Body)), control: control,
+			tooLarge: func() { e.refuseRequest(req, forBody, http.StatusRequestEntityTooLarge) },
+		}
 		inner.Body = &ex.body
 	}
 	handler := e.stateful
@@ -145,6 +143,11 @@ func (s stripped) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.Handler.ServeHTTP(w, req)
 }
 
+// refuseRequest notes a request that had a token.
+func (e *endpoint) refuseRequest(req *http.Request, reason string, status int) {
+	e.reg.refusals.note(e.log, req, reason, status)
+}
+
 func tooMany(w http.ResponseWriter, text string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, text, http.StatusTooManyRequests)
@@ -164,7 +167,17 @@ func (r *Registry) hostAllowed(req *http.Request) bool {
 		return !onLoopback
 	}
 	name, port, ok := splitHost(req.Host)
-	return ok && (r.hosts[name] || r.hosts[net.JoinHostPort(name, port)])
+	switch {
+	case !ok:
+		return false
+	case r.hosts[name] || r.hosts[net.JoinHostPort(name, port)]:
+		return true
+	case port != "":
+		return false
+	}
+	// A client leaves out the port that the scheme means. Without TLS the scheme
+	// may be that of a proxy.
+	return r.hosts[net.JoinHostPort(name, "443")] || req.TLS == nil && r.hosts[net.JoinHostPort(name, "80")]
 }
 
 // splitHost returns the name of "name", "name:port", "[address]" or
@@ -215,17 +228,24 @@ func loopbackHost(host string) bool {
 
 // canonicalHost is how a host is listed: the name alone stands for any port.
 func canonicalHost(host string) (string, error) {
-	name, port, ok := splitHost(host)
-	if !ok {
-		return "", errHost
+	bad := func(why string) (string, error) {
+		return "", fmt.Errorf("mcpserver: Options.Hosts: %s %s", printable.Quote(host), why)
 	}
-	if port == "" {
+	name, port, ok := splitHost(host)
+	switch {
+	case strings.Contains(host, "*"):
+		return bad("has a wildcard: list each name")
+	case !ok:
+		return bad("is not a name or name:port")
+	case strings.HasSuffix(host, ":"):
+		return bad("ends with a colon and names no port")
+	case strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }):
+		return bad("is not in the form in which clients send it, which begins with xn--")
+	case port == "":
 		return name, nil
 	}
 	return net.JoinHostPort(name, port), nil
 }
-
-var errHost = errors.New("mcpserver: Options.Hosts: not a name or name:port")
 
 // originAllowed refuses what a browser sends for another site, also for methods
 // that net/http holds to be safe: a GET opens a stream here.

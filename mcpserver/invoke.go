@@ -15,10 +15,11 @@ import (
 //
 // It is asked once for each call that was authorized, concurrently, and never
 // again for the same. The context ends when the agent cancels, the deadline
-// passes ([Limits].Invoke), the grant ends, or the tool is withdrawn; it has the
-// run ([RunFromContext]). What [Handler] says of results, errors and panics holds
-// here: the agent hears of an error only that there was one, unless it is a
-// [channel.AgentError].
+// passes ([catalog.Tool].Timeout, or else [Limits].Invoke), the grant ends, or the
+// tool is withdrawn; it has the run ([RunFromContext]). What [Handler] says of
+// results, errors and panics holds here: the agent hears of an error only that there
+// was one, unless it is a [channel.AgentError], and [channel.ErrBlocked] ends its
+// turn.
 type Invoker interface {
 	Invoke(ctx context.Context, inv Invocation) (Result, error)
 }
@@ -49,7 +50,8 @@ const progressGap = 50 * time.Millisecond
 // Progress tells a client that asked for it how far the call is. total is 0
 // where it is not known. Reports that follow the last too soon are dropped, which
 // is within 50 milliseconds; a message has at most 1 KiB and the rest is cut. Once
-// the call has ended it returns the error of the call's context.
+// the call has ended it returns the error of the call's context. It may be called
+// concurrently.
 func (i Invocation) Progress(ctx context.Context, done, total float64, message string) error {
 	if i.call == nil {
 		return nil

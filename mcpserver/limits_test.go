@@ -241,6 +241,13 @@ func TestHosts(t *testing.T) {
 		{[]string{"agents.example:8443"}, "agents.example:8443", 200},
 		{[]string{"agents.example:8443"}, "agents.example", 403},
 		{[]string{"agents.example:8443"}, "agents.example:80", 403},
+		// A client leaves out the port that the scheme means, and behind a proxy the
+		// scheme is not known.
+		{[]string{"agents.example:443"}, "agents.example", 200},
+		{[]string{"agents.example:443"}, "agents.example:443", 200},
+		{[]string{"agents.example:443"}, "agents.example:80", 403},
+		{[]string{"agents.example:80"}, "agents.example", 200},
+		{[]string{"10.0.0.1", "[fd00::1]:80"}, "[fd00::1]", 200},
 		{[]string{"10.0.0.1", "[fd00::1]:80"}, "10.0.0.1:99", 200},
 		{[]string{"10.0.0.1", "[fd00::1]:80"}, "[fd00::1]:80", 200},
 	}

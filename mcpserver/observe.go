@@ -16,13 +16,19 @@ type Observer interface {
 	Observe(Event)
 }
 
+// ObserverFunc is a function that is an [Observer].
+type ObserverFunc func(Event)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ev Event) { f(ev) }
+
 // EventKind says what an [Event] is about.
 type EventKind string
 
 // The kinds of events.
 const (
 	EventCall     EventKind = "call"     // a call was answered
-	EventRevoked  EventKind = "revoked"  // a grant was revoked, one event for each
+	EventRevoked  EventKind = "revoked"  // a grant was revoked, by shutting down too, one event for each
 	EventExpired  EventKind = "expired"  // a grant expired
 	EventExtended EventKind = "extended" // a grant lasts longer: ExpiresAt
 )
@@ -52,9 +58,9 @@ const (
 
 // Event is something that happened to a grant.
 type Event struct {
-	// Kind says what happened, Time when, and Run to whose grant.
+	// Kind says what happened, At when, and Run to whose grant.
 	Kind EventKind
-	Time time.Time
+	At   time.Time
 	Run  Run
 	// ExpiresAt is when a grant ends that was extended.
 	ExpiresAt time.Time
@@ -65,9 +71,12 @@ type Event struct {
 	// Plugin is the name of the plugin whose tool it is, for tools of a catalog.
 	Plugin   string
 	Duration time.Duration
-	Outcome  Outcome
-	// Err is the handler's error, if any. The agent never sees it, and it may
-	// hold what the agent sent.
+	// Outcome says how the call ended. Of a grant that ended it is the reason:
+	// [OutcomeRevoked], [OutcomeExpired] or [OutcomeShutdown].
+	Outcome Outcome
+	// Err is the handler's error, if any, which may hold what the agent sent. Of a
+	// panic it says what the log does, of a result that cannot be sent why not.
+	// The agent sees none of it.
 	Err error
 	// RequestBytes and ResultBytes are the sizes of arguments and result.
 	RequestBytes, ResultBytes int

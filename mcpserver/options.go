@@ -12,17 +12,22 @@ import (
 // Options configure a [Registry]. The zero Options are ready to use.
 type Options struct {
 	// Logger gets one record a call, with identity, tool, duration and outcome,
-	// and one for each end and extension of a grant. No record holds a token, an
-	// argument or a result. Silent if nil.
+	// and one for each end and extension of a grant. Requests that are refused
+	// before they are calls, with 401, 403, 413 or 429, are a warning with the
+	// reason at most once a minute and reason, and a debug record each. No record
+	// holds a token, an argument or a result. nil is silent.
 	Logger *slog.Logger
-	// Observer, if set, gets what the logger gets, as data.
+	// Observer, if set, gets what the logger gets of calls and grants, as data.
 	Observer Observer
 	// Limits bound what one grant may use. A zero field is its default.
 	Limits Limits
 	// Hosts are the Host headers that are accepted, as "name" for any port or
-	// "name:port": for a registry behind a proxy. Loopback names stay accepted on
-	// loopback addresses. If empty, any Host is accepted, except that a request
-	// that came in on a loopback address must name a loopback host.
+	// "name:port": for a registry behind a proxy. Of "name:443" and "name:80" the
+	// name alone is accepted too, since clients leave out the port that the scheme
+	// means, with TLS for 443 only. There are no wildcards, and an entry that can
+	// match nothing is an error of [New]. Loopback names stay accepted on loopback
+	// addresses. If empty, any Host is accepted, except that a request that came in
+	// on a loopback address must name a loopback host.
 	Hosts []string
 	// Origins are the origins of web pages that may use the registry, each as
 	// "scheme://host[:port]"; preflight requests of these are answered. If
@@ -38,9 +43,14 @@ type Options struct {
 	Invokers *Invokers
 	// Authorizer decides on each of these calls, [CatalogAuthorizer] if nil.
 	Authorizer Authorizer
-	// Name and Version are what the server calls itself, "plugberth" and
-	// "1.0.0" where they are empty.
-	Name, Version string
+	// Name is the name of the server for agents: in the configurations of grants
+	// ([Minted.Config]), where programs often show it in the names of tools, such as
+	// mcp__NAME__ask_user, and in the handshake. It is 1 to 64 characters of
+	// A-Z a-z 0-9 _ -; empty means [DefaultServerName] in configurations and
+	// "plugberth" in the handshake.
+	Name string
+	// Version is the server's in the handshake, "1.0.0" where it is empty.
+	Version string
 }
 
 // Limits bound what one grant may use. Zero means the default, a negative value
@@ -48,7 +58,7 @@ type Options struct {
 // values.
 type Limits struct {
 	Body        int           // bytes of one request body, default 1 MiB
-	Result      int           // bytes of one result, default 1 MiB
+	Result      int           // bytes of one result, its text copy of structured content included, default 1 MiB
 	Sessions    int           // sessions open at once, default 16
 	Calls       int           // calls in flight at once, those of plugins' tools apart, default 16
 	PluginCalls int           // calls in flight at once of the tools of one plugin, default 8
@@ -57,7 +67,7 @@ type Limits struct {
 	Burst       int           // requests at once above the rate, default 100
 	Replay      int           // bytes of events a session keeps for clients that come back, default 256 KiB
 	Call        time.Duration // one call of a tool that names no timeout, default 2 minutes
-	Invoke      time.Duration // one call of a plugin's tool, default 30 seconds
+	Invoke      time.Duration // one call of a plugin's tool that names no timeout, default 30 seconds
 	Ask         time.Duration // one ask_user; by default only the channel's own deadline and the end of the grant count
 	Idle        time.Duration // a session without request and call, default 30 minutes
 	BodyTime    time.Duration // to receive a body, default 30 seconds

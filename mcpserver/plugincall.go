@@ -42,7 +42,7 @@ func (e *endpoint) callPlugin(c *call, v *view) (mcp.Result, error) {
 	// the call.
 	c.plugin = &pluginCall{grant: e.grant, entry: t.entry}
 	if problem := c.decode(); problem != "" {
-		return e.answer(c, invalidArguments(problem), nil, ""), nil
+		return e.answer(c, invalidArguments(problem), nil, problem), nil
 	}
 	if refused := e.begin(c, true); refused != nil {
 		return e.answer(c, *refused, nil, ""), nil
@@ -143,7 +143,7 @@ func (e *endpoint) refuse(c *call, err error) (mcp.Result, error) {
 		e.logCall(c.event(OutcomeDenied, err, 0), "the tool is not on the run's surface")
 		return nil, notOffered(c.name)
 	case errors.As(err, &bad):
-		return e.answer(c, invalidArguments(invalidText(bad.err)), err, ""), nil
+		return e.answer(c, invalidArguments(invalidText(bad.err)), err, misfit(bad.err)), nil
 	case errors.Is(err, ErrArguments):
 		return e.answer(c, invalidArguments("they were refused"), err, errorText(err, c.said())), nil
 	}

@@ -460,12 +460,12 @@ func TestAuthorizer(t *testing.T) {
 			return &channel.Refusal{Text: "The budget is spent.", Err: errors.New("quota of 10.0.0.7")}
 		}, args{}, mcpserver.OutcomeDenied, "The budget is spent."},
 		{"the session is another task's", mcpserver.CatalogAuthorizer{
-			Belong: func(_ context.Context, id mcpserver.Identity) error {
-				return fmt.Errorf("session %s is of task u", id.Session)
+			Belong: func(_ context.Context, run mcpserver.Run) error {
+				return fmt.Errorf("session %s is of task u", run.Identity.Session)
 			},
 		}.Authorize, args{}, mcpserver.OutcomeDenied, "does not allow"},
 		{"they belong together", mcpserver.CatalogAuthorizer{
-			Belong: func(context.Context, mcpserver.Identity) error { return nil },
+			Belong: func(context.Context, mcpserver.Run) error { return nil },
 		}.Authorize, args{}, mcpserver.OutcomeOK, "done"},
 		{"another catalog, the owner's, has it not", mcpserver.CatalogAuthorizer{Snapshot: elsewhere.Snapshot}.Authorize,
 			args{}, mcpserver.OutcomeUnknown, "unknown tool"},
@@ -507,7 +507,7 @@ func TestCatalogAuthorizer(t *testing.T) {
 		f(&a)
 		return a
 	}
-	foreign := mcpserver.CatalogAuthorizer{Belong: func(context.Context, mcpserver.Identity) error { return errors.New("no") }}
+	foreign := mcpserver.CatalogAuthorizer{Belong: func(context.Context, mcpserver.Run) error { return errors.New("no") }}
 	for _, tt := range []struct {
 		name string
 		by   mcpserver.CatalogAuthorizer

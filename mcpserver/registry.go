@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/channel"
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/safelog"
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
@@ -34,6 +35,7 @@ type Registry struct {
 	origins map[string]bool
 	cross   *http.CrossOriginProtection
 
+	refusals refusals
 	draining atomic.Bool
 	ending   sync.WaitGroup // grants that are being ended
 
@@ -52,8 +54,8 @@ type Registry struct {
 // setKey says which of the channel's tools a set holds.
 type setKey uint8
 
-// New returns a registry. It fails if a limit is negative, or a host or an origin
-// is none.
+// New returns a registry. It fails if a limit is negative, or a host, an origin or
+// the name is none.
 func New(o Options) (*Registry, error) {
 	r := new(Registry)
 	var err error
@@ -72,6 +74,9 @@ func (r *Registry) ready() {
 func (r *Registry) fill(o Options) error {
 	if err := o.Limits.fill(); err != nil {
 		return err
+	}
+	if o.Name != "" && !validToolName(o.Name) {
+		return fmt.Errorf("mcpserver: Options.Name: %s is not 1 to 64 characters of A-Z a-z 0-9 _ -", printable.Quote(o.Name))
 	}
 	r.opts = o
 	r.log = safelog.New(o.Logger)
@@ -117,6 +122,8 @@ type Minted struct {
 	Token Token
 	// ExpiresAt is when the token ends.
 	ExpiresAt time.Time
+
+	name string // of the server in configurations, "" for the default
 }
 
 // Mint makes a grant. It fails with [ErrGrant], [ErrTool] or [ErrClosed].
@@ -143,6 +150,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 		return Minted{}, err
 	}
 	token, id := newSecrets()
+	r.notedSurface(id, spec.Identity)
 	// Without the monotonic clock, which stands still while a machine sleeps.
 	now := time.Now().Round(0)
 	g := &grant{
@@ -174,7 +182,7 @@ func (r *Registry) Mint(spec Grant) (Minted, error) {
 	if r.expiry[0] == g {
 		r.armLocked()
 	}
-	return Minted{ID: id, Token: Token{&token}, ExpiresAt: g.expires}, nil
+	return Minted{ID: id, Token: Token{&token}, ExpiresAt: g.expires, name: r.opts.Name}, nil
 }
 
 // find returns the live grant of a token, or nil.
@@ -221,9 +229,9 @@ func (r *Registry) live(id string) *grant {
 	return g
 }
 
-// Lookup returns the live grant of a token, as a host needs it that
+// LookupToken returns the live grant of a token, as a host needs it that
 // authenticates other requests of its agents by the same token.
-func (r *Registry) Lookup(token string) (GrantInfo, bool) {
+func (r *Registry) LookupToken(token string) (GrantInfo, bool) {
 	g := r.find(token)
 	if g == nil {
 		return GrantInfo{}, false
@@ -378,7 +386,7 @@ func offeredTools(parts channel.Parts, omit []string) (setKey, error) {
 	for _, name := range omit {
 		i := slices.Index(channelToolNames[:], name)
 		if i < 0 {
-			return 0, fmt.Errorf("%w: Omit names a tool that the channel does not have", ErrGrant)
+			return 0, fmt.Errorf("%w: Omit names %s, which is no tool of the channel", ErrGrant, printable.Quote(name))
 		}
 		key &^= 1 << i
 	}

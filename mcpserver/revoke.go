@@ -18,7 +18,8 @@ func endAll(grants []*grant, why *endReason) {
 	}
 }
 
-// end ends one of them and returns how many calls were in flight; see
+// end ends one of them and returns how many calls were in flight, clients that
+// listen not counted; see
 // docs/mcpserver.md for the order and its reasons.
 func (g *grant) end(why *endReason) (inFlight int) {
 	e, calls := g.cancelCalls(why)
@@ -26,18 +27,23 @@ func (g *grant) end(why *endReason) (inFlight int) {
 		g.reg.ending.Done()
 		return 0
 	}
+	for _, c := range calls {
+		if c.counted {
+			inFlight++
+		}
+	}
 	g.mu.Lock()
 	quiet := len(e.open) == 0 && len(e.sessions) == 0
 	g.mu.Unlock()
 	if quiet {
 		g.reg.ending.Done()
-		return len(calls)
+		return inFlight
 	}
 	go func() {
 		defer g.reg.ending.Done()
 		e.finish()
 	}()
-	return len(calls)
+	return inFlight
 }
 
 // cancelCalls is what has happened when Revoke returns: nothing new begins, and
@@ -122,15 +128,16 @@ func (e *endpoint) finish() {
 
 // tell logs and observes the end of the grant.
 func (g *grant) tell(why *endReason, calls int) {
-	if why == endShutdown {
-		return
-	}
 	kind := EventRevoked
 	if why == endExpired {
 		kind = EventExpired
 	}
-	g.reg.log.With(runAttrs(g.run())...).Info("grant "+string(kind), "calls", calls)
-	g.reg.observe(Event{Kind: kind, Time: time.Now(), Run: *g.run()})
+	log := g.reg.log.With(runAttrs(g.run())...)
+	if why == endShutdown {
+		log = log.With("reason", string(why.outcome))
+	}
+	log.Info("grant "+string(kind), "calls", calls)
+	g.reg.observe(Event{Kind: kind, At: time.Now(), Run: *g.run(), Outcome: why.outcome})
 }
 
 // drained waits until no handler of the grant runs.

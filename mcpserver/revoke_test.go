@@ -282,7 +282,7 @@ func TestRevokeTask(t *testing.T) {
 	if n := h.RevokeTask("a"); n != 0 {
 		t.Errorf("%d were revoked twice", n)
 	}
-	if _, ok := h.Lookup(last.Token.Reveal()); ok {
+	if _, ok := h.LookupToken(last.Token.Reveal()); ok {
 		t.Error("a token of the task is good")
 	}
 	if n := len(h.Grants()); n != 10 {

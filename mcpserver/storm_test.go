@@ -107,7 +107,7 @@ func TestStorm(t *testing.T) {
 				} else {
 					h.RevokeTask(task)
 				}
-				if _, ok := h.Lookup(m.Token.Reveal()); ok {
+				if _, ok := h.LookupToken(m.Token.Reveal()); ok {
 					t.Error("a revoked token is good")
 				}
 			}

@@ -125,7 +125,7 @@ func TestLookup(t *testing.T) {
 	h := serve(t, mcpserver.Options{})
 	a := h.mint(t, mcpserver.Grant{Identity: mcpserver.Identity{Task: "a"}, Labels: map[string]string{"x": "y"}})
 	b := h.mint(t, mcpserver.Grant{Identity: mcpserver.Identity{Task: "b"}})
-	info, ok := h.Lookup(a.Token.Reveal())
+	info, ok := h.LookupToken(a.Token.Reveal())
 	if !ok || info.ID != a.ID || info.Identity.Task != "a" || info.Labels["x"] != "y" || !info.ExpiresAt.Equal(a.ExpiresAt) || !info.LastActivity.IsZero() {
 		t.Errorf("%+v %v", info, ok)
 	}
@@ -142,14 +142,14 @@ func TestLookup(t *testing.T) {
 	}
 	cs.Close()
 	for _, token := range []string{"", "x", a.ID, "plugberth_***", a.Token.String()} {
-		if _, ok := h.Lookup(token); ok {
+		if _, ok := h.LookupToken(token); ok {
 			t.Errorf("%q is a token", token)
 		}
 	}
 	if !h.Revoke(a.ID) || h.Revoke(a.ID) || h.Revoke("x") {
 		t.Error("revoke does not report what it did")
 	}
-	if _, ok := h.Lookup(a.Token.Reveal()); ok {
+	if _, ok := h.LookupToken(a.Token.Reveal()); ok {
 		t.Error("a revoked token is found")
 	}
 	if _, ok := h.Grant(a.ID); ok || len(h.Grants()) != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/toolschema"
 )
 
@@ -38,11 +39,21 @@ type ToolDef struct {
 // Handler answers a call whose arguments fit the input schema. It is called
 // concurrently, ends with its context, and finds the run with [RunFromContext].
 //
-// An error tells the agent only that the tool failed; the first KiB of it is
+// An error tells the agent only that the tool failed, and to try once more where
+// the tool is read-only or idempotent by its annotations; the first KiB of it is
 // logged, without what can be recognized in it of the arguments: keep what the
 // agent said out of errors all the same. To tell the agent something, return a
 // [Result] with IsError, or a [channel.AgentError], whose text has the bound of
-// results. A panic counts as an error.
+// results. An error that is [context.DeadlineExceeded] is a timeout, whoever set
+// the deadline.
+//
+// An error that is [channel.ErrBlocked], such as a tool gets that asks a person
+// through a [channel.Live], tells the agent that the tool has not done its work, to
+// end its turn and that it will be resumed. It is no error for the agent, unless the
+// tool has an output schema, which nothing that could be said then fits.
+//
+// A panic counts as an error. Its stack is logged, and what the runtime says of a
+// panic of its own; of any other value only the type, since it can hold anything.
 type Handler func(ctx context.Context, call Call) (Result, error)
 
 // Call is one call of a tool.
@@ -61,7 +72,8 @@ type Call struct {
 
 // Progress tells a client that asked for it how far the call is. total is 0
 // where it is not known. It does nothing for a client that did not ask, and once
-// the call has ended it returns the error of the call's context.
+// the call has ended it returns the error of the call's context. It may be called
+// concurrently.
 func (c Call) Progress(ctx context.Context, done, total float64, message string) error {
 	if c.state == nil || c.state.req == nil {
 		return nil
@@ -83,7 +95,9 @@ type Result struct {
 	// Text is what a model reads. If it is empty and Content too, it is the JSON
 	// of Structured.
 	Text string
-	// Structured is marshaled to a JSON object; nil means none.
+	// Structured is marshaled to a JSON object; nil means none. It fits the output
+	// schema of the tool, if there is one. In a result with IsError it may be
+	// missing, and is left out where it does not fit.
 	Structured any
 	// Content is what Text cannot hold, such as images. It follows Text.
 	Content []mcp.Content
@@ -117,14 +131,14 @@ func (t *Tool) Name() string {
 // [ErrTool].
 func NewTool(def ToolDef) (*Tool, error) {
 	if channelTool(def.Name) {
-		return nil, fmt.Errorf("%w: %s is a tool of the channel", ErrTool, def.Name)
+		return nil, fmt.Errorf("%w: %s is a tool of the channel", ErrTool, printable.Quote(def.Name))
 	}
 	return newTool(def)
 }
 
 func newTool(def ToolDef) (*Tool, error) {
 	if !validToolName(def.Name) {
-		return nil, fmt.Errorf("%w: a name is 1 to 64 characters of A-Z a-z 0-9 _ -", ErrTool)
+		return nil, fmt.Errorf("%w: the name %s is not 1 to 64 characters of A-Z a-z 0-9 _ -", ErrTool, printable.Quote(cut(def.Name, maxToolName)))
 	}
 	bad := func(what string) error { return fmt.Errorf("%w: %s %s", ErrTool, def.Name, what) }
 	if n := len(def.Description); n == 0 || n > 4096 || !utf8.ValidString(def.Description) {

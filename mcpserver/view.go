@@ -122,6 +122,18 @@ func (v *view) on(surface string) *surfaceSet {
 	return set
 }
 
+// notedSurface writes a record for debugging where a grant is minted for a surface
+// that no tool lists now, which may be a slip of the pen.
+func (r *Registry) notedSurface(grantID string, id Identity) {
+	v := r.catalog.current()
+	if id.Surface == "" || v == nil {
+		return
+	}
+	if set := v.on(id.Surface); set == v.nothing {
+		r.log.Debug("no tool of the catalog is on the surface of a grant", "grant", grantID, "surface", printable.Escape(id.Surface))
+	}
+}
+
 // same reports whether two surfaces, perhaps of different views, see the same.
 func (s *surfaceSet) same(o *surfaceSet) bool {
 	if s == nil || o == nil {

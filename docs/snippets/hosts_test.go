@@ -274,8 +274,8 @@ func prompt(p *plugin.Plugin) (string, error) {
 
 func authorizer() mcpserver.Authorizer {
 	return mcpserver.CatalogAuthorizer{
-		Belong: func(ctx context.Context, id mcpserver.Identity) error {
-			if !currentTenants.Owns(id.Workspace, id.Task) {
+		Belong: func(ctx context.Context, run mcpserver.Run) error {
+			if !currentTenants.Owns(run.Identity.Workspace, run.Identity.Task) {
 				return errors.New("the task has moved to another workspace")
 			}
 			return nil

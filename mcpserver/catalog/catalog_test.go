@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -473,4 +474,51 @@ func FuzzSnapshot(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTimeout: a tool's own timeout is bounded, counts as content, and survives
+// JSON.
+func TestTimeout(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := tool("slow")
+	for _, bad := range []time.Duration{-1, 24*time.Hour + 1} {
+		slow.Timeout = bad
+		if err := c.Declare("p", slow); !errors.Is(err, ErrDeclaration) || !strings.Contains(err.Error(), "timeout") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	slow.Timeout = 0
+	if err := c.Declare("p", slow); err != nil {
+		t.Fatal(err)
+	}
+	before := c.Snapshot()
+	slow.Timeout = 7 * time.Minute
+	if err := c.Declare("p", slow); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(c.Snapshot())
+	if err != nil || !c.Snapshot().Newer(before) {
+		t.Fatal(err, c.Snapshot().Revision())
+	}
+	var read Snapshot
+	if err := json.Unmarshal(text, &read); err != nil || read.Entries()[0].Timeout != 7*time.Minute || !read.Entries()[0].Equal(c.Snapshot().Entries()[0]) {
+		t.Errorf("%v %s", err, text)
+	}
+	if err := json.Unmarshal([]byte(strings.Replace(string(text), `"timeout":`, `"timeout":9`, 1)), &read); !errors.Is(err, ErrSnapshot) {
+		t.Errorf("a timeout of days is read: %v", err)
+	}
+}
+
+// TestMissingSchema: who forgets the schema is told so.
+func TestMissingSchema(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Declare("p", Tool{Name: "a", Description: "d"}); !errors.Is(err, ErrDeclaration) || !strings.Contains(err.Error(), "input schema is missing") {
+		t.Error(err)
+	}
 }

@@ -143,7 +143,7 @@ func TestRefresherBadPlugIns(t *testing.T) {
 			if err := r.Close(ctx); err != nil {
 				t.Error(err)
 			}
-			if _, err := r.Flush(ctx); !errors.Is(err, catalog.ErrRefresherClosed) {
+			if _, err := r.Flush(ctx); !errors.Is(err, catalog.ErrClosed) {
 				t.Errorf("flushed after the end: %v", err)
 			}
 		})

@@ -68,8 +68,8 @@ type target struct {
 	err     error         // of the last push, nil after one that it took
 }
 
-// ErrRefresherClosed: the refresher is closed.
-var ErrRefresherClosed = errors.New("catalog: the refresher is closed")
+// ErrClosed: the refresher is closed.
+var ErrClosed = errors.New("catalog: the refresher is closed")
 
 // NewRefresher returns a refresher without targets that follows a catalog.
 func NewRefresher(c *Catalog, opts RefresherOptions) *Refresher {
@@ -94,12 +94,12 @@ func NewRefresher(c *Catalog, opts RefresherOptions) *Refresher {
 }
 
 // Add takes a target under a name, in place of one that has it, and pushes to
-// it at once. It fails with [ErrRefresherClosed].
+// it at once. It fails with [ErrClosed].
 func (r *Refresher) Add(name string, t Target) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.source == nil {
-		return ErrRefresherClosed
+		return ErrClosed
 	}
 	if old := r.targets[name]; old != nil {
 		old.cancel()
@@ -194,14 +194,14 @@ func (r *Refresher) pushOnce(t *target, s *Snapshot) {
 
 // Flush asks for a push to each target and waits until none is under way. It
 // returns what failed, by target, or an error: that of ctx, or
-// [ErrRefresherClosed].
+// [ErrClosed].
 func (r *Refresher) Flush(ctx context.Context) (map[string]error, error) {
 	r.Signal()
 	for {
 		r.mu.Lock()
 		if r.closed || r.source == nil {
 			r.mu.Unlock()
-			return nil, ErrRefresherClosed
+			return nil, ErrClosed
 		}
 		var busy chan struct{}
 		failed := map[string]error{}
@@ -234,7 +234,7 @@ func (r *Refresher) Close(ctx context.Context) error {
 		return nil
 	}
 	r.stop()
-	r.cancel(ErrRefresherClosed)
+	r.cancel(ErrClosed)
 	done := make(chan struct{})
 	go func() {
 		r.work.Wait()

@@ -164,7 +164,7 @@ func TestRefresherSignalDoesNotBlock(t *testing.T) { // [K6]
 		if err := r.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if err := r.Add("late", &recorder{}); !errors.Is(err, ErrRefresherClosed) {
+		if err := r.Add("late", &recorder{}); !errors.Is(err, ErrClosed) {
 			t.Errorf("add: %v", err)
 		}
 		r.Signal()

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/plugberth/plugberth/internal/modeltext"
@@ -23,6 +24,7 @@ const (
 	maxSurfaces    = 16   // surfaces of one tool
 	maxSurface     = 64   // bytes of the name of a surface
 	maxTitle       = 256  // bytes of a title
+	maxTimeout     = 24 * time.Hour
 )
 
 // The bounds of what a bridge offers ([Catalog.Bridge]). That of a schema is the
@@ -72,7 +74,7 @@ type Tool struct {
 	// that shows, on any number of lines.
 	Description string `json:"description"`
 	// InputSchema is a JSON Schema whose type is "object", at most 64 KiB, with
-	// no reference outside itself.
+	// no reference outside itself. It is required: {"type": "object"} takes any.
 	InputSchema json.RawMessage `json:"inputSchema"`
 	// OutputSchema is such a schema for structured results, or nil.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
@@ -82,6 +84,10 @@ type Tool struct {
 	// Annotations say how careful a client has to be with the tool. What is
 	// not said is taken for the worse.
 	Annotations Annotations `json:"annotations"`
+	// Timeout bounds one call, up to a day: for a tool that waits for a person or
+	// a build. Zero is the limit of the endpoint that serves the tool. In JSON it
+	// is in nanoseconds. No agent sees it.
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 // Annotations are what a plugin says of the effects of a tool. The zero value
@@ -153,6 +159,8 @@ func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
 		return fail("its title is not at most %d bytes of text that shows, on one line", maxTitle)
 	case !utf8.ValidString(t.Description) || modeltext.Clean(t.Description) != t.Description:
 		return fail("its description has characters that do not show")
+	case t.Timeout < 0 || t.Timeout > maxTimeout:
+		return fail("its timeout is not from 0 to %v", maxTimeout)
 	case len(t.Surfaces) > maxSurfaces:
 		return fail("it has more than %d surfaces", maxSurfaces)
 	}
@@ -164,10 +172,13 @@ func (t Tool) checkRest() (in, out *toolschema.Schema, err error) {
 			return fail("a surface stands twice")
 		}
 	}
+	if len(t.InputSchema) == 0 {
+		return fail(`its input schema is missing; {"type": "object"} takes any arguments`)
+	}
 	if in, err = compile(t.InputSchema); err != nil {
 		return fail("its input schema: %v", err)
 	}
-	if t.OutputSchema != nil {
+	if len(t.OutputSchema) > 0 {
 		if out, err = compile(t.OutputSchema); err != nil {
 			return fail("its output schema: %v", err)
 		}
@@ -242,7 +253,7 @@ func unescaped(text json.RawMessage) json.RawMessage {
 }
 
 func (t Tool) equal(o Tool) bool {
-	return t.Name == o.Name && t.Title == o.Title && t.Description == o.Description && t.Annotations == o.Annotations &&
+	return t.Name == o.Name && t.Title == o.Title && t.Description == o.Description && t.Annotations == o.Annotations && t.Timeout == o.Timeout &&
 		string(t.InputSchema) == string(o.InputSchema) && string(t.OutputSchema) == string(o.OutputSchema) &&
 		slices.Equal(t.Surfaces, o.Surfaces)
 }

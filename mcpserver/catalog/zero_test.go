@@ -37,10 +37,10 @@ func TestZeroCatalog(t *testing.T) {
 	var r catalog.Refresher
 	r.Signal()
 	r.Remove("x")
-	if err := r.Add("x", catalog.TargetFunc(func(context.Context, *catalog.Snapshot) error { return nil })); !errors.Is(err, catalog.ErrRefresherClosed) {
+	if err := r.Add("x", catalog.TargetFunc(func(context.Context, *catalog.Snapshot) error { return nil })); !errors.Is(err, catalog.ErrClosed) {
 		t.Error(err)
 	}
-	if _, err := r.Flush(t.Context()); !errors.Is(err, catalog.ErrRefresherClosed) {
+	if _, err := r.Flush(t.Context()); !errors.Is(err, catalog.ErrClosed) {
 		t.Error(err)
 	}
 	if err := r.Close(t.Context()); err != nil {
