@@ -79,17 +79,13 @@ func ExampleLive() {
 	defer cancel()
 	live := channel.NewLive(channel.LiveOptions{Deadline: time.Minute})
 
-	go func() { // the host
-		for {
-			question, err := live.Next(ctx)
-			if err != nil {
-				return
-			}
-			if err := live.Answer(ctx, question.ID, "yes, "+question.Text); err != nil {
-				log.Print(err) // the agent gave up, say
-			}
-		}
-	}()
+	// The host, and its user interface.
+	ask := func(_ context.Context, question string, choices []string) (string, error) {
+		return "yes, " + question, nil
+	}
+	go live.Serve(ctx, func(ctx context.Context, q channel.Question) (string, error) {
+		return ask(ctx, q.Text, q.Choices)
+	})
 
 	answer, err := live.Ask(ctx, channel.Question{Text: "go on?"})
 	fmt.Println(answer.Text, err)

@@ -32,8 +32,9 @@ type LiveOptions struct {
 //	parts := channel.Of(buffered)
 //	parts.Asker = channel.NewLive(channel.LiveOptions{Fallback: buffered})
 //
-// The host takes questions with [Live.Next], in the order in which they were
-// asked, and answers them with [Live.Answer], in any order. The same question
+// The host answers questions one after the other with [Live.Serve], or takes them
+// with [Live.Next], in the order in which they were asked, and answers them with
+// [Live.Answer], in any order. The same question
 // asked again while it waits, as by a client that lost its connection, does
 // not wait twice: both calls get the answer. Asked again later, it is a new
 // question.
@@ -244,23 +245,31 @@ func (l *Live) wake() {
 // and that still wait, and waits until there is one. Of several callers each
 // gets other questions. Errors: [ErrClosed] and that of ctx.
 func (l *Live) Next(ctx context.Context) (Question, error) {
+	a, err := l.next(ctx)
+	if err != nil {
+		return Question{}, err
+	}
+	return a.question.clone(), nil
+}
+
+func (l *Live) next(ctx context.Context) (*inquiry, error) {
 	l.ready()
 	for {
 		if err := ctx.Err(); err != nil {
-			return Question{}, err
+			return nil, err
 		}
 		l.mu.Lock()
 		for _, a := range l.asked {
 			if a.state == waiting && !a.seen {
 				a.seen = true
 				l.mu.Unlock()
-				return a.question.clone(), nil
+				return a, nil
 			}
 		}
 		changed, closed := l.changed, l.closed
 		l.mu.Unlock()
 		if closed {
-			return Question{}, ErrClosed
+			return nil, ErrClosed
 		}
 		select {
 		case <-changed:

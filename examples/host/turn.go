@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -79,30 +80,23 @@ func (r *runner) channel(ctx context.Context) (parts channel.Parts, stop func())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.answer(asking, live)
+			live.Serve(asking, r.ask) // what nobody answers is recorded
 		}()
 		stop = func() { cancel(); <-done }
 	}
 	return channel.Limit(parts, channel.Limits{}), stop
 }
 
-// answer puts the questions that wait to the user.
-func (r *runner) answer(ctx context.Context, live *channel.Live) {
-	defer live.Close() // what nobody answers is recorded
-	for {
-		q, err := live.Next(ctx)
-		if err != nil {
-			return
-		}
-		r.story.say(theHost, "asks the user, while the call waits: %s", oneLine(q.Text, 200))
-		text, ok := r.user.answer(ctx, q)
-		if !ok {
-			return
-		}
-		if err := live.Answer(ctx, q.ID, text); err != nil {
-			r.story.say(theHost, "the answer came too late: %v", err)
-		}
+var errNoAnswer = errors.New("there is nobody to answer")
+
+// ask puts a question that waits to the user.
+func (r *runner) ask(ctx context.Context, q channel.Question) (string, error) {
+	r.story.say(theHost, "asks the user, while the call waits: %s", oneLine(q.Text, 200))
+	text, ok := r.user.answer(ctx, q)
+	if !ok {
+		return "", errNoAnswer
 	}
+	return text, nil
 }
 
 // settle puts the question that was recorded to the user, if there is one, and

@@ -507,7 +507,7 @@ func TestTimeout(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil || read.Entries()[0].Timeout != 7*time.Minute || !read.Entries()[0].Equal(c.Snapshot().Entries()[0]) {
 		t.Errorf("%v %s", err, text)
 	}
-	if err := json.Unmarshal([]byte(strings.Replace(string(text), `"timeout":`, `"timeout":9`, 1)), &read); !errors.Is(err, ErrSnapshot) {
+	if err := json.Unmarshal([]byte(strings.Replace(string(text), `"timeout":`, `"timeout":999`, 1)), &read); !errors.Is(err, ErrSnapshot) {
 		t.Errorf("a timeout of days is read: %v", err)
 	}
 }
