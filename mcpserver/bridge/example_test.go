@@ -23,6 +23,9 @@ func ExampleNewMCP() {
 	}
 	defer clients.Close(ctx)
 	// clients.Add(instance, plugin) …
+	if err := clients.Ready(ctx); err != nil { // else tools come as servers do
+		log.Fatal(err)
+	}
 
 	cat, err := catalog.New(catalog.Options{})
 	if err != nil {

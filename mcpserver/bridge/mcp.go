@@ -53,9 +53,11 @@ type MCP struct {
 	problems []Problem
 }
 
-// NewMCP offers what the host has now and follows it until [MCP.Close], or until
-// the host is closed, which takes all of it away. It fails where the host, the
-// catalog or Surfaces is missing.
+// NewMCP offers what the host has now, all of it when it returns, and follows it
+// until [MCP.Close], or until the host is closed, which takes all of it away. What
+// changes after that, by [mcpclient.Host.Ready] or a server that comes, is offered a
+// moment later, beside whoever changed it: call [MCP.Sync] before going on with it.
+// It fails where the host, the catalog or Surfaces is missing.
 func NewMCP(host *mcpclient.Host, c *catalog.Catalog, opts MCPOptions) (*MCP, error) {
 	switch {
 	case host == nil:
@@ -102,8 +104,9 @@ func (m *MCP) follow(events <-chan mcpclient.Event) {
 	}
 }
 
-// Sync takes over the host's list as it is now. The bridge does so by itself; a
-// host calls it to know that it has been done.
+// Sync takes over the host's list as it is now: when it returns, the catalog has
+// it. The bridge does so by itself, a moment after a change; a host calls it, after
+// [mcpclient.Host.Ready] for example, to know that it has been done.
 func (m *MCP) Sync() {
 	m.syncing.Lock()
 	defer m.syncing.Unlock()
