@@ -78,6 +78,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.Re
 		return
 	}
 	if e == nil {
+		g.reg.refusals.note(g.reg.log, req, forToken, http.StatusUnauthorized)
 		unauthorized(w)
 		return
 	}
@@ -89,6 +90,7 @@ func (g *grant) serve(w http.ResponseWriter, req *http.Request, control *http.Re
 	ex := newExchange(e, w, req, control)
 	switch e.enter(ex) {
 	case refusedEnded:
+		e.refuseRequest(req, forToken, http.StatusUnauthorized)
 		unauthorized(w)
 		return
 	case refusedRequests:

@@ -1,8 +1,10 @@
 package mcpserver_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -67,6 +69,33 @@ func TestHostsThatNeverMatch(t *testing.T) {
 	for _, bad := range []string{"", "*.example.com", "*", "agents.example.com:", "agents.example.com:x", "https://agents.example.com", "agents.example.com/mcp", "a b", "agénts.example", "[::1", "[::1]:", "a:1:2"} {
 		if _, err := mcpserver.New(mcpserver.Options{Hosts: []string{"good.example", bad}}); err == nil || !strings.Contains(err.Error(), `"`+strings.ReplaceAll(bad, "é", `\u00e9`)+`"`) && !strings.Contains(err.Error(), `"`+bad+`"`) {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestHostOfScheme: a Host without a port means that of the scheme, where that is
+// known.
+func TestHostOfScheme(t *testing.T) {
+	for _, tt := range []struct {
+		listed string
+		tls    bool
+		want   int
+	}{
+		{"agents.example:443", true, 401}, {"agents.example:80", true, 403}, {"agents.example:8443", true, 403},
+		{"agents.example:443", false, 401}, {"agents.example:80", false, 401}, {"agents.example:8443", false, 403},
+	} {
+		reg, err := mcpserver.New(mcpserver.Options{Hosts: []string{tt.listed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := httptest.NewRequest("POST", "http://agents.example/mcp", nil)
+		if tt.tls {
+			req.TLS = &tls.ConnectionState{}
+		}
+		w := httptest.NewRecorder()
+		reg.ServeHTTP(w, req)
+		if w.Code != tt.want { // 401: the host is right, and there is no token
+			t.Errorf("%s, TLS %t: %d", tt.listed, tt.tls, w.Code)
 		}
 	}
 }

@@ -77,4 +77,20 @@ func TestNewTool(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// Who wrote it is told what is wrong, and where.
+	for want, change := range map[string]func(*mcpserver.ToolDef){
+		`"a.b"`:                       func(d *mcpserver.ToolDef) { d.Name = "a.b" },
+		`at byte 18`:                  func(d *mcpserver.ToolDef) { d.InputSchema = json.RawMessage(`{"type":"object",}`) },
+		`a_tool-1: the schema cannot`: func(d *mcpserver.ToolDef) { d.InputSchema = json.RawMessage(`{"type":"object","required":1}`) },
+		`"/properties/a/pattern" is no`: func(d *mcpserver.ToolDef) {
+			d.OutputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"pattern":"("}}}`)
+		},
+		`its type is missing and has to be`: func(d *mcpserver.ToolDef) { d.OutputSchema = json.RawMessage(`{}`) },
+	} {
+		d := ok
+		change(&d)
+		if _, err := mcpserver.NewTool(d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
 }

@@ -175,7 +175,7 @@ func (p *program) quit() {
 // the answer when it asks again; the other is revoked.
 func TestRecord(t *testing.T) {
 	p := start(t, "-task", "one", "-task", "two")
-	if len(p.tokens) != 2 || !strings.Contains(p.configs["one"], `{"mcpServers":{"host":{"type":"http","url":"`+p.url) || !strings.Contains(p.configs["one"], p.tokens["one"]) {
+	if len(p.tokens) != 2 || !strings.Contains(p.configs["one"], `{"mcpServers":{"taskserver":{"type":"http","url":"`+p.url) || !strings.Contains(p.configs["one"], p.tokens["one"]) {
 		t.Fatalf("%q", p.configs)
 	}
 	one, err := p.connect("one")
