@@ -16,8 +16,8 @@ import (
 	"github.com/plugberth/plugberth/mcpserver/catalog"
 )
 
-// blocked is what a tool returns that asks somebody who has no time.
-var blocked = fmt.Errorf("asking: %w", &channel.BlockedError{Question: channel.Question{ID: "q1", Text: "May it?"}})
+// errBlockedTool is what a tool returns that asks somebody who has no time.
+var errBlockedTool = fmt.Errorf("asking: %w", &channel.BlockedError{Question: channel.Question{ID: "q1", Text: "May it?"}})
 
 const posted = `{"type":"object","properties":{"posted":{"type":"boolean"}},"required":["posted"],"additionalProperties":false}`
 
@@ -25,7 +25,7 @@ const posted = `{"type":"object","properties":{"posted":{"type":"boolean"}},"req
 // what the agent gets never breaks the tool's output schema, which clients judge.
 // [Q3]
 func TestBlockedTool(t *testing.T) {
-	handler := func(context.Context, mcpserver.Call) (mcpserver.Result, error) { return mcpserver.Result{}, blocked }
+	handler := func(context.Context, mcpserver.Call) (mcpserver.Result, error) { return mcpserver.Result{}, errBlockedTool }
 	own := func(name, output string) *mcpserver.Tool {
 		tool, err := mcpserver.NewTool(mcpserver.ToolDef{Name: name, Description: "Posts.", OutputSchema: json.RawMessage(output), Handler: handler})
 		if err != nil {
@@ -37,7 +37,7 @@ func TestBlockedTool(t *testing.T) {
 	strict.OutputSchema = json.RawMessage(posted)
 	p := plug(t, mcpserver.Options{}, plain, strict)
 	p.plugin.invoke = func(context.Context, mcpserver.Invocation) (mcpserver.Result, error) {
-		return mcpserver.Result{}, blocked
+		return mcpserver.Result{}, errBlockedTool
 	}
 	for _, era := range eras {
 		cs := p.connect(t, p.mint(t, mcpserver.Grant{
@@ -45,7 +45,7 @@ func TestBlockedTool(t *testing.T) {
 			Tools:    []*mcpserver.Tool{own("own_plain", ""), own("own_strict", posted)},
 			Configure: func(s *mcp.Server) {
 				s.AddTool(&mcp.Tool{Name: "sdk", InputSchema: json.RawMessage(`{"type":"object"}`), OutputSchema: json.RawMessage(posted)},
-					func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, blocked })
+					func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, errBlockedTool })
 			},
 		}).Token.Reveal(), era, nil)
 		for name, isError := range map[string]bool{"own_plain": false, "own_strict": true, "plugin_p_plain": false, "plugin_p_strict": true, "sdk": true} {
