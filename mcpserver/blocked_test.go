@@ -25,7 +25,9 @@ const posted = `{"type":"object","properties":{"posted":{"type":"boolean"}},"req
 // what the agent gets never breaks the tool's output schema, which clients judge.
 // [Q3]
 func TestBlockedTool(t *testing.T) {
-	handler := func(context.Context, mcpserver.Call) (mcpserver.Result, error) { return mcpserver.Result{}, errBlockedTool }
+	handler := func(context.Context, mcpserver.Call) (mcpserver.Result, error) {
+		return mcpserver.Result{}, errBlockedTool
+	}
 	own := func(name, output string) *mcpserver.Tool {
 		tool, err := mcpserver.NewTool(mcpserver.ToolDef{Name: name, Description: "Posts.", OutputSchema: json.RawMessage(output), Handler: handler})
 		if err != nil {
