@@ -203,22 +203,6 @@ func afterRun(ctx context.Context, buffered *channel.Buffered) error {
 	return err
 }
 
-func live(ctx context.Context, buffered *channel.Buffered, show func(channel.Question)) channel.Parts {
-	live := channel.NewLive(channel.LiveOptions{Fallback: buffered})
-	parts := channel.Of(buffered)
-	parts.Asker = live
-	go func() {
-		for {
-			question, err := live.Next(ctx)
-			if err != nil {
-				return
-			}
-			show(question) // and later live.Answer(ctx, question.ID, text)
-		}
-	}()
-	return parts
-}
-
 func ownTool() (*mcpserver.Tool, error) {
 	return mcpserver.NewTool(mcpserver.ToolDef{
 		Name:        "open_ticket",
