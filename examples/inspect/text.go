@@ -154,11 +154,11 @@ func (t *text) heading(r *result) {
 
 func (t *text) skills(p *plugin.Plugin) {
 	state := p.SkillsState()
-	if state == skills.Absent {
+	if state == skills.StateAbsent {
 		return
 	}
 	t.line("\n  skills")
-	if state == skills.Invalid {
+	if state == skills.StateInvalid {
 		t.line("    %s", t.style("not read: the component is invalid", red))
 	}
 	var rows [][2]string
