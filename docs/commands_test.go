@@ -66,6 +66,7 @@ var rewrites = []struct {
 }{
 	{regexp.MustCompile(`\bgo run ` + modulePath + `/examples/(\w+)@(?:latest|v[\w.-]+)`), `"$$BIN/$1"`},
 	{regexp.MustCompile(`\bgo install ` + modulePath + `/examples/(\w+)@(?:latest|v[\w.-]+)`), `cp "$$BIN/$1" "$$GOBIN/"`},
+	{regexp.MustCompile(`\bgo get -tool ` + modulePath + `/examples/(\w+)@(?:latest|v[\w.-]+)`), `go get -tool ./examples/$1`},
 	{regexp.MustCompile(`\bgit clone https://` + modulePath + `(?:\.git)?`), `cp -R "$$SOURCE" plugberth`},
 }
 
@@ -630,6 +631,7 @@ func TestRewrite(t *testing.T) {
 	for _, tt := range []struct{ script, want string }{
 		{"go run " + modulePath + "/examples/inspect@latest -json .", `"$BIN/inspect" -json .`},
 		{"cd x && go install " + modulePath + "/examples/connect@v0.1.0", `cd x && cp "$BIN/connect" "$GOBIN/"`},
+		{"go get -tool " + modulePath + "/examples/inspect@v0.1.0\ngo tool inspect .", "go get -tool ./examples/inspect\ngo tool inspect ."},
 		{"git clone https://" + modulePath + "\ncd plugberth", `cp -R "$SOURCE" plugberth` + "\ncd plugberth"},
 		{"go run ./examples/inspect .", "go run ./examples/inspect ."},
 	} {

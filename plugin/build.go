@@ -25,7 +25,8 @@ type BuildOptions struct {
 
 // Build makes the package of a draft, in memory, and judges it as [LoadFS] does
 // at its strictest: it has no error and no warning, and nothing that looks like
-// a credential. Equal drafts make packages that are equal to the byte.
+// a credential. What else lint says of it keeps no package from being built, and
+// stands among the findings of [Package.Plugin]. Equal drafts make packages that are equal to the byte.
 //
 // It fails with a [*BuildError] that names the fields at fault, with [ErrEntry]
 // and [ErrBounds] for files that a package cannot hold, with the system's error
@@ -55,6 +56,9 @@ func (d *Draft) Build(ctx context.Context, opts BuildOptions) (*Package, error) 
 		findings = p.findings
 	}
 	for _, f := range findings.AtLeast(finding.SeverityWarning) {
+		if lintOnly(f.Code) {
+			continue
+		}
 		if f.Code != finding.ServerCredential {
 			faults.Fields = append(faults.Fields, d.fieldError(f))
 			if f.Code == finding.ManifestNameInvalid || f.Code == finding.ManifestNameMissing {

@@ -409,6 +409,24 @@ func TestDraft(t *testing.T) {
 	if _, err := new(plugin.Plugin).Draft(context.Background()); !errors.As(err, &build) {
 		t.Errorf("an empty plugin: %v", err)
 	}
+	// What lint alone says, and a program or directory that is not there yet, are no
+	// loss: Build judges them again.
+	unfinished := memory(map[string]string{"mcp.json": fill.Replace(servers(`"s":{"type":"stdio","command":"./bin/s","args":["${HOME}"],"cwd":"./work"}`)), ".mcp.json.md": "", "SKILL.md": ""})
+	draft, err := mustLoadFS(t, unfinished, plugin.Options{Lint: true}).Draft(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := draft.Build(context.Background(), plugin.BuildOptions{}); !errors.As(err, &build) || build.Fields[0].Field != "servers[0].command" {
+		t.Errorf("without the program: %v", err)
+	}
+	unfinished["bin/s"], unfinished["work/x"] = &fstest.MapFile{Data: []byte("#!"), Mode: 0o755}, &fstest.MapFile{}
+	pkg, err := draft.Build(context.Background(), plugin.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warned := pkg.Plugin().Findings().AtLeast(finding.SeverityWarning); len(warned) != 2 || warned[0].Code != finding.LintPlaceholder || warned[1].Code != finding.LintMisplaced {
+		t.Errorf("of the package: %v", warned)
+	}
 	// What was not looked at stays as it is.
 	files := memory(map[string]string{"mcp.json": noServers, "skills/a/SKILL.md": okSkillNamed("a") + "body", "skills/a/x": "x"})
 	whole := mustLoadFS(t, files, plugin.Options{})

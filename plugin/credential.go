@@ -10,7 +10,7 @@ import (
 )
 
 // lintCredentials notes what looks like a credential in an entry: by the names
-// of variables, headers and parameters, and by the forms that issuers give them
+// of variables, headers, options and parameters, and by the forms that issuers give them
 // anywhere (AP §7.2.1, §9.2: packages are no place for secrets).
 func (e *entry) lintCredentials() {
 	note := func(at string, off int, what, kind string) {
@@ -32,10 +32,17 @@ func (e *entry) lintCredentials() {
 				note("/"+m.Name+strictjson.Pointer(one.Name), one.Value.Offset(), "the value of "+printable.Quote(one.Name), kind)
 			}
 		case "args":
+			option := "" // the argument before
 			for i, a := range m.Value.Elements() {
-				if a.Kind() == strictjson.String {
-					note(fmt.Sprintf("/args/%d", i), a.Offset(), "an argument", secrets.InText(a.Text()))
+				if a.Kind() != strictjson.String {
+					continue
 				}
+				kind := secrets.InText(a.Text())
+				if kind == "" && secrets.InArgument(option, a.Text()) {
+					kind = "by the option"
+				}
+				note(fmt.Sprintf("/args/%d", i), a.Offset(), "an argument", kind)
+				option = a.Text()
 			}
 		case "url":
 			if m.Value.Kind() == strictjson.String {

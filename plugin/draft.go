@@ -66,7 +66,10 @@ func HostServer(m Manifest, name, url string) *Draft {
 //
 // Only what was loaded without fault can be drafted without loss, so it fails
 // with a [*BuildError] where the plugin has warnings or errors among its
-// findings. It fails as [skills.Skill.Body] does, and with the context's error.
+// findings. Those about what the draft keeps whole are not in its way, because
+// [Draft.Build] judges it again: a program or working directory that is not there
+// (it can still be added to Files), what looks like a credential, and what only
+// lint says. It fails as [skills.Skill.Body] does, and with the context's error.
 func (p *Plugin) Draft(ctx context.Context) (*Draft, error) {
 	if p.root == nil || p.manifest == nil {
 		return nil, &BuildError{Fields: []*skills.FieldError{{Field: "manifest", Reason: "the plugin is empty: load one"}}}
@@ -74,7 +77,7 @@ func (p *Plugin) Draft(ctx context.Context) (*Draft, error) {
 	if faults := p.findings.AtLeast(finding.SeverityWarning); len(faults) > 0 {
 		e := &BuildError{}
 		for _, f := range faults {
-			if f.Code != finding.ServerCredential {
+			if !keptWhole(f.Code) {
 				e.Fields = append(e.Fields, &skills.FieldError{Field: f.File, Reason: f.Message})
 			}
 		}
@@ -113,6 +116,16 @@ func (p *Plugin) Draft(ctx context.Context) (*Draft, error) {
 	}
 	d.Files = filetree.NewView(p.root, ".", omit...)
 	return d, nil
+}
+
+// keptWhole reports whether a draft of a plugin with such a finding loses nothing
+// of it.
+func keptWhole(code finding.Code) bool {
+	switch code {
+	case finding.ServerCredential, finding.ServerCommandMissing, finding.ServerCwdMissing:
+		return true
+	}
+	return lintOnly(code)
 }
 
 // ErrCredential is what a [BuildError] is, for errors.Is, if something that looks

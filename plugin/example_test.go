@@ -92,7 +92,24 @@ func ExamplePlugin_Findings() {
 		fmt.Println(f)
 	}
 	// Output:
-	// plugin.json:5:3: warning: "hooks" is not part of the manifest and is ignored: remove it, or move it below a namespace in extensions [manifest-unknown-field, AP §5.2]
+	// plugin.json:5:3: warning: "hooks" is not part of the manifest and is ignored: remove it, or move it below a namespace in extensions; a package has only skills and MCP servers [manifest-unknown-field, AP §5.2]
+	// mcp.json:10:21: error: the type "http" is unknown: use stdio, streamable-http or sse [server-type-unknown, AP §7.2.1]
+}
+
+// A validator takes all findings, whatever became of the plugin.
+func ExampleFindingsOf() {
+	dir, remove := examplePackage()
+	defer remove()
+
+	found, err := plugin.FindingsOf(plugin.Load(context.Background(), dir, plugin.Options{Lint: true}))
+	if err != nil {
+		fmt.Println(err) // there is no directory that could be read
+		return
+	}
+	for _, f := range found.AtLeast(finding.SeverityError) {
+		fmt.Println(f)
+	}
+	// Output:
 	// mcp.json:10:21: error: the type "http" is unknown: use stdio, streamable-http or sse [server-type-unknown, AP §7.2.1]
 }
 

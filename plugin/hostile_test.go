@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -176,7 +177,7 @@ func TestHostile(t *testing.T) {
 	}
 	for _, name := range []string{"plugin.json", "mcp.json", "skills/a/SKILL.md"} {
 		t.Run("sparse "+name, func(t *testing.T) {
-			dir := write(t, map[string]string{"skills/a/x": ""})
+			dir := write(t, map[string]string{path.Dir(name) + "/x": ""})
 			file, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(name)), os.O_CREATE|os.O_WRONLY, 0o644)
 			if err != nil {
 				t.Fatal(err)

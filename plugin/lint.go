@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/internal/strictjson"
@@ -18,6 +19,10 @@ var (
 	license   = regexp.MustCompile(`^` + licenseID + `( (AND|OR|WITH) ` + licenseID + `)*$`)
 	namespace = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$`)
 )
+
+// lintOnly reports whether a code is one that only lint reports, of what costs
+// nothing in a host. Credentials are not among them: see [ErrCredential].
+func lintOnly(code finding.Code) bool { return strings.HasPrefix(string(code), "lint-") }
 
 // lint notes what is allowed but likely not meant. All of it is info.
 func (j *manifestJudge) lint(root strictjson.Value) {

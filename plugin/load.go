@@ -33,7 +33,7 @@ type Options struct {
 	SkillMode   skills.Mode // what becomes of skills that do not conform
 	Unsupported []Transport // that the host cannot speak: valid entries are marked, not skipped
 	Disabled    []Transport // that the host's policy forbids: likewise
-	Lint        bool        // add findings about what loads but is likely not meant: infos, and warnings of credentials
+	Lint        bool        // add findings about what loads but is likely not meant: infos and warnings
 	Limits      Limits
 }
 
@@ -109,11 +109,31 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 // fs.ErrNotExist or paths.ErrEscape, for instance.
 func (e *RejectedError) Unwrap() error { return e.cause }
 
+// FindingsOf returns all that was found wrong by a load, whether the plugin was
+// rejected or not, and an error only where nothing could be judged: that of [Load]
+// unless it is a [*RejectedError]. It takes what a load returned, so that a
+// validator calls
+//
+//	found, err := plugin.FindingsOf(plugin.Load(ctx, dir, opts))
+func FindingsOf(p *Plugin, err error) (finding.List, error) {
+	var rejected *RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		return slices.Clone(rejected.Findings), nil
+	case err != nil || p == nil:
+		return nil, err
+	}
+	return p.Findings(), nil
+}
+
 // Load reads the plugin in the directory dir and judges it (AP §5, §6, §7).
 // It fails with a [*RejectedError] where the plugin is rejected, with the
 // context's error where that ends, with [ErrOptions], and with the system's
 // error where there is no directory that could be read. All else is a finding
 // on the loaded plugin.
+//
+// A rejection may be fs.ErrNotExist too, where plugin.json is what does not exist:
+// test for [ErrRejected] first, and after it for a directory that is not there.
 // It may be called from several goroutines at once.
 func Load(ctx context.Context, dir string, opts Options) (*Plugin, error) {
 	root, err := paths.Open(dir)
@@ -162,12 +182,13 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 		p.manifest = judgeManifest(src, opts, sheet)
 	}
 	p.findings = sheet.Findings()
+	ofManifest := len(p.findings)
 	if p.manifest == nil {
 		return nil, &RejectedError{Findings: p.findings, cause: err}
 	}
 
 	if opts.Components != MCPOnly {
-		listing, err := skills.Load(ctx, root, skillsDir, skills.Options{Mode: opts.SkillMode, Limits: opts.Limits.Skills})
+		listing, err := skills.Load(ctx, root, skillsDir, skills.Options{Mode: opts.SkillMode, Lint: opts.Lint, Limits: opts.Limits.Skills})
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +204,25 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 			return nil, err
 		}
 	}
+	if opts.Lint {
+		if opts.Components == AllComponents && p.empty() {
+			p.findings = slices.Insert(p.findings, ofManifest, finding.New(finding.LintNoComponent, finding.Place{File: manifestFile},
+				"the plugin has neither a skill nor a server: add skills/NAME/SKILL.md or mcp.json"))
+		}
+		misplaced, err := lintRoot(ctx, root, opts)
+		if err != nil {
+			return nil, err
+		}
+		p.findings = append(p.findings, misplaced...)
+	}
 	return p, nil
+}
+
+// empty reports whether the plugin has no component, and not for want of one that
+// could be read.
+func (p *Plugin) empty() bool {
+	return p.skills.State != skills.StateInvalid && len(p.skills.Skills)+len(p.skills.Skipped) == 0 &&
+		p.mcpState != MCPDisabled && len(p.servers)+len(p.skippedServers) == 0
 }
 
 func (p *Plugin) loadMCP(ctx context.Context, opts Options) error {
@@ -238,7 +277,7 @@ func readDocument(ctx context.Context, root *paths.Root, limit int64, codes docu
 		add(codes.notRegular, "%s is a link that leads nowhere: make it a regular file", name)
 	case errors.Is(err, fs.ErrNotExist):
 		if codes.missing != "" {
-			add(codes.missing, "there is no file named %s in the plugin root: add one", name)
+			add(codes.missing, "there is no file named %s in the plugin root: %s", name, insteadOf(ctx, root))
 		}
 	case errors.Is(err, paths.ErrEscape):
 		add(codes.escapes, "%s leads outside the plugin root: replace the link by the file itself", name)

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,7 @@ import (
 	"github.com/plugberth/plugberth/plugin"
 	"github.com/plugberth/plugberth/plugin/finding"
 	"github.com/plugberth/plugberth/skills"
+	"github.com/plugberth/plugberth/skills/staging"
 )
 
 // rich has good and bad parts everywhere.
@@ -153,14 +155,14 @@ func TestLinksInSources(t *testing.T) {
 	for name, fsys := range map[string]fs.FS{"zip": zipped(t, files), "Open only": plainFS{memory(files)}} {
 		p := mustLoadFS(t, fsys, plugin.Options{})
 		want := []string{"skills-not-directory error component", "mcp-not-regular error component"}
-		if got := briefs(p.Findings()); !slices.Equal(got, want) || p.MCPState() != plugin.MCPDisabled || p.SkillsState() != skills.Invalid {
+		if got := briefs(p.Findings()); !slices.Equal(got, want) || p.MCPState() != plugin.MCPDisabled || p.SkillsState() != skills.StateInvalid {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	// A directory is read by resolving, however its links are written.
 	dir := write(t, map[string]string{"conf/mcp.json": noServers, "lib/": ""})
 	writeTo(t, dir, map[string]string{"mcp.json": "-> " + dir + "/conf/mcp.json", "skills": "-> ../package/lib"})
-	if p := mustLoad(t, dir); p.MCPState() != plugin.MCPConfigured || p.SkillsState() != skills.Loaded || len(p.Findings()) != 0 {
+	if p := mustLoad(t, dir); p.MCPState() != plugin.MCPConfigured || p.SkillsState() != skills.StateLoaded || len(p.Findings()) != 0 {
 		t.Errorf("absolute and up-and-back links: %v", p.Findings())
 	}
 }
@@ -231,7 +233,7 @@ func TestComponents(t *testing.T) {
 		}
 	}
 	p := mustLoadFS(t, memory(rich), plugin.Options{Components: plugin.MCPOnly})
-	if p.Skills() != nil || p.SkippedSkills() != nil || p.SkillsState() != skills.Absent || p.Skill("good") != nil || len(p.Servers()) != 2 {
+	if p.Skills() != nil || p.SkippedSkills() != nil || p.SkillsState() != skills.StateAbsent || p.Skill("good") != nil || len(p.Servers()) != 2 {
 		t.Error("MCPOnly shows skills")
 	}
 	p = mustLoadFS(t, memory(rich), plugin.Options{Components: plugin.SkillsOnly})
@@ -284,7 +286,7 @@ func TestExactNames(t *testing.T) {
 			}
 		}
 		p := mustLoadFS(t, wrap(fstestFS(map[string]string{"plugin.json": smallManifest, "MCP.JSON": "{", "Skills/a/SKILL.md": skill, "Com.Example/x": ""})), plugin.Options{})
-		if p.MCPState() != plugin.MCPAbsent || p.SkillsState() != skills.Absent || len(p.Findings()) != 0 {
+		if p.MCPState() != plugin.MCPAbsent || p.SkillsState() != skills.StateAbsent || len(p.Findings()) != 0 {
 			t.Errorf("%s: mcp %v, skills %v, %v", name, p.MCPState(), p.SkillsState(), p.Findings())
 		}
 		if _, err := p.ExtensionFS("com.example"); !errors.Is(err, fs.ErrNotExist) {
@@ -478,7 +480,7 @@ func TestManySkills(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	list := p.Skills()
-	if len(list) != max || list[0].Name() != "s00000" || list[max-1].Name() != fmt.Sprintf("s%05d", max-1) || p.SkillsState() != skills.Loaded {
+	if len(list) != max || list[0].Name() != "s00000" || list[max-1].Name() != fmt.Sprintf("s%05d", max-1) || p.SkillsState() != skills.StateLoaded {
 		t.Errorf("%d skills", len(list))
 	}
 	if got := briefs(p.Findings()); !slices.Equal(got, []string{"skills-too-many error component"}) {
@@ -537,5 +539,47 @@ func TestSkillSource(t *testing.T) {
 	}
 	if e, _ := set.Lookup("good"); e.Origin != own.Origin || len(set.Shadowed()) != 1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestFindingsOf: all findings, of a plugin that is loaded and of one that is
+// rejected; an error only where nothing was judged. [L3]
+func TestFindingsOf(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string // the code
+	}{
+		{"clean", nil, ""},
+		{"loaded", map[string]string{"skills/a/SKILL.md": ""}, "skill-no-frontmatter"},
+		{"rejected", map[string]string{"plugin.json": "{"}, "manifest-invalid-json"},
+	} {
+		list, err := plugin.FindingsOf(plugin.LoadFS(ctx, memory(c.files), plugin.Options{}))
+		if err != nil || (len(list) == 0) != (c.want == "") || len(list) > 0 && string(list[0].Code) != c.want {
+			t.Errorf("%s: %v, %v", c.name, list, err)
+		}
+	}
+	dir := t.TempDir()
+	list, err := plugin.FindingsOf(plugin.Load(ctx, dir, plugin.Options{}))
+	if err != nil || len(list) != 1 || list[0].Code != finding.ManifestMissing {
+		t.Errorf("an empty directory: %v, %v", list, err)
+	}
+	if list, err := plugin.FindingsOf(plugin.Load(ctx, filepath.Join(dir, "none"), plugin.Options{})); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, plugin.ErrRejected) || list != nil {
+		t.Errorf("no directory: %v, %v", list, err)
+	}
+	if list, err := plugin.FindingsOf(plugin.Load(ctx, dir, plugin.Options{Components: 9})); !errors.Is(err, plugin.ErrOptions) || list != nil {
+		t.Errorf("unusable options: %v, %v", list, err)
+	}
+	if list, err := plugin.FindingsOf(nil, nil); list != nil || err != nil {
+		t.Errorf("nothing: %v, %v", list, err)
+	}
+}
+
+// TestStatesAsText: states stand in JSON as words.
+func TestStatesAsText(t *testing.T) {
+	text, err := json.Marshal([]any{plugin.MCPAbsent, plugin.MCPDisabled, plugin.ServerEnabled, plugin.ServerUnsupported, skills.StateLoaded, staging.OutcomeUnchanged})
+	if err != nil || string(text) != `["absent","disabled","enabled","unsupported","loaded","unchanged"]` {
+		t.Errorf("%s, %v", text, err)
 	}
 }

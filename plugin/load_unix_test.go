@@ -190,11 +190,11 @@ func testPermissions(t *testing.T, base string) {
 		s    skills.State
 	}{
 		{"plugin.json", []string{"manifest-unreadable error plugin"}, 0, 0},
-		{"mcp.json", []string{"mcp-unreadable error component"}, plugin.MCPDisabled, skills.Loaded},
-		{"skills", []string{"skills-unreadable error component"}, plugin.MCPConfigured, skills.Invalid},
-		{"skills/a", []string{"skill-unreadable error skill=a"}, plugin.MCPConfigured, skills.Loaded},
-		{"skills/a/SKILL.md", []string{"skill-unreadable error skill=a"}, plugin.MCPConfigured, skills.Loaded},
-		{"bin", []string{"server-path-unreadable error server=s", "server-path-unreadable error server=t"}, plugin.MCPConfigured, skills.Loaded},
+		{"mcp.json", []string{"mcp-unreadable error component"}, plugin.MCPDisabled, skills.StateLoaded},
+		{"skills", []string{"skills-unreadable error component"}, plugin.MCPConfigured, skills.StateInvalid},
+		{"skills/a", []string{"skill-unreadable error skill=a"}, plugin.MCPConfigured, skills.StateLoaded},
+		{"skills/a/SKILL.md", []string{"skill-unreadable error skill=a"}, plugin.MCPConfigured, skills.StateLoaded},
+		{"bin", []string{"server-path-unreadable error server=s", "server-path-unreadable error server=t"}, plugin.MCPConfigured, skills.StateLoaded},
 		{"", nil, 0, 0},
 	} {
 		dir := filepath.Join(base, string(rune('a'+i)))
@@ -229,7 +229,7 @@ func testPermissions(t *testing.T, base string) {
 			}
 			continue
 		}
-		if p.MCPState() != c.mcp || p.SkillsState() != c.s || c.s == skills.Loaded && p.Skill("ok") == nil || c.mcp == plugin.MCPConfigured && p.Server("good") == nil {
+		if p.MCPState() != c.mcp || p.SkillsState() != c.s || c.s == skills.StateLoaded && p.Skill("ok") == nil || c.mcp == plugin.MCPConfigured && p.Server("good") == nil {
 			t.Errorf("%s: mcp %v, skills %v", c.name, p.MCPState(), p.SkillsState())
 		}
 		if c.name == "bin" {

@@ -286,7 +286,7 @@ func (j *manifestJudge) problem(p problem) {
 		j.add(finding.ManifestAuthorMember, p.pointer, p.offset, "author has no member %s: only name, email and url", printable.Quote(p.path[1]))
 	case p.kind == unknownMember:
 		j.add(finding.ManifestUnknownField, p.pointer, p.offset,
-			"%s is not part of the manifest and is ignored: remove it, or move it below a namespace in extensions", printable.Quote(top))
+			"%s is not part of the manifest and is ignored: %s", printable.Quote(top), belongs(top))
 	case top == "extensions" && len(p.path) == 1:
 		j.add(finding.ManifestExtensionsNotObject, p.pointer, p.offset, "extensions is %s and is ignored: make it an object keyed by namespace", p.value.Kind())
 	case top == "extensions":
@@ -294,6 +294,19 @@ func (j *manifestJudge) problem(p problem) {
 	default:
 		j.add(finding.ManifestWrongType, p.pointer, p.offset, "%s is %s: make it %s", where(p.path), p.value.Kind(), p.want)
 	}
+}
+
+// belongs says where it belongs what a manifest has no member for.
+func belongs(member string) string {
+	switch strings.ToLower(member) {
+	case "skills":
+		return "remove it, skills stand in skills/NAME/SKILL.md"
+	case "mcpservers", "mcp_servers", "mcp", "servers":
+		return "remove it, servers stand in mcp.json"
+	case "commands", "agents", "hooks", "rules", "lspservers", "outputstyles", "apps", "themes":
+		return "remove it, or move it below a namespace in extensions; a package has only skills and MCP servers"
+	}
+	return "remove it, or move it below a namespace in extensions"
 }
 
 // where names a value for a message.
@@ -325,8 +338,12 @@ func (j *manifestJudge) read(m strictjson.Member) {
 		case j.m.Name == "":
 			j.add(finding.ManifestNameMissing, "/name", m.Value.Offset(), "name is empty: give the plugin a name")
 		case err != nil:
-			j.add(finding.ManifestNameInvalid, "/name", m.Value.Offset(), "%s is no plugin name, %s", printable.Quote(j.m.Name),
-				strings.TrimPrefix(err.Error(), ErrName.Error()+": "))
+			instead := "use 1 to 64 of a-z, 0-9, hyphen and period"
+			if nearest := NearestName(j.m.Name); nearest != "" {
+				instead = "write " + printable.Quote(nearest)
+			}
+			j.add(finding.ManifestNameInvalid, "/name", m.Value.Offset(), "%s is no plugin name, %s: %s", printable.Quote(j.m.Name),
+				strings.TrimPrefix(err.Error(), ErrName.Error()+": "), instead)
 		}
 	case "version":
 		j.m.Version = text(m.Value)

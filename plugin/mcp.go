@@ -237,6 +237,7 @@ func (e *entry) judge() {
 	}
 	if e.opts.Lint {
 		e.lintCredentials()
+		e.lintPlaceholders()
 	}
 	switch at := typ.Offset(); {
 	case slices.Contains(e.opts.Unsupported, e.server.typ):

@@ -151,9 +151,9 @@ var mcpCases = []mcpCase{
 
 	// [X7]
 	{rule: "X7", name: "credentials with lint", opts: plugin.Options{Lint: true}, servers: []string{"a", "b"},
-		text: servers(`"a":{"type":"stdio","command":"c","args":["--token","${GITHUB_TOKEN}",¶"--key=AKIAQ3Z7LM2XWC4R6TYB"],"env":{"GITHUB_TOKEN":¶"v9Qm2xLr8sT","API_KEY":"${API_KEY}","DB":¶"postgres://a:kq8Zt3@db/x","LOG":"v9Qm2xLr8sT"}}`,
+		text: servers(`"a":{"type":"stdio","command":"c","args":["--token","<token>",¶"--key=AKIAQ3Z7LM2XWC4R6TYB","--api-key",¶"v9Qm2xLr8sT",¶"--password=hunter2","--password","./file"],"env":{"GITHUB_TOKEN":¶"v9Qm2xLr8sT","API_KEY":"YOUR_KEY","DB":¶"postgres://a:kq8Zt3@db/x","LOG":"v9Qm2xLr8sT"}}`,
 			`"b":{"type":"sse","url":¶"https://h/x?api_key=kq8Zt3Xw","headers":{"Authorization":¶"Bearer v9Qm2xLr8sT","X-Api-Key":"YOUR_KEY","X-Tenant":"v9Qm2xLr8sT"}}`),
-		want: []string{"server-credential warning field=a /mcpServers/a/args/2", "server-credential warning field=a /mcpServers/a/env/GITHUB_TOKEN", "server-credential warning field=a /mcpServers/a/env/DB",
+		want: []string{"server-credential warning field=a /mcpServers/a/args/2", "server-credential warning field=a /mcpServers/a/args/4", "server-credential warning field=a /mcpServers/a/args/5", "server-credential warning field=a /mcpServers/a/env/GITHUB_TOKEN", "server-credential warning field=a /mcpServers/a/env/DB",
 			"server-credential warning field=b /mcpServers/b/url", "server-credential warning field=b /mcpServers/b/headers/Authorization"}},
 	{rule: "X7", name: "credentials without lint", servers: []string{"a"}, text: servers(`"a":{"type":"stdio","command":"c","env":{"GITHUB_TOKEN":"v9Qm2xLr8sT"}}`)},
 	{rule: "X7", name: "credentials of an entry that is skipped", opts: plugin.Options{Lint: true}, skipped: []string{"a"}, text: servers(`"a":{"type":"stdio","command":¶"","env":{"GITHUB_TOKEN":"v9Qm2xLr8sT"}}`),

@@ -19,7 +19,8 @@ func TestCheckName(t *testing.T) {
 	}
 	for _, c := range []struct{ name, why string }{
 		{"", "empty"}, {strings.Repeat("a", 65), "64"}, {strings.Repeat("a", 100_000), "64"},
-		{"My-Plugin", "upper-case"}, {"A", "upper-case"}, {"aB", "upper-case"},
+		{"My Plugin-", "it has upper-case letters; it has characters other than a-z, 0-9, hyphen and period; it begins or ends with a hyphen or period"},
+		{"A--b..c" + strings.Repeat("d", 64), "upper-case letters; it is longer than 64 characters; it has two hyphens in a row; it has two periods in a row"}, {"My-Plugin", "upper-case"}, {"A", "upper-case"}, {"aB", "upper-case"},
 		{"-start", "begins or ends"}, {"end-", "begins or ends"}, {".start", "begins or ends"}, {"end.", "begins or ends"}, {"-", "begins or ends"}, {".", "begins or ends"}, {"..", "begins or ends"}, {"--", "begins or ends"},
 		{"has--double", "hyphens"}, {"a---b", "hyphens"}, {"too.many..dots", "periods"}, {"a...b", "periods"},
 		{"a b", "other than"}, {" a", "other than"}, {"a ", "other than"}, {"a_b", "other than"}, {"a/b", "other than"}, {`a\b`, "other than"}, {"a:b", "other than"}, {"@a/b", "other than"}, {"a+b", "other than"}, {"a\n", "other than"}, {"a\x00", "other than"}, {"../x", "other than"},

@@ -115,7 +115,7 @@ func checkPeer(t *testing.T, fx *peerFixture, root string) {
 	for _, name := range p.SkippedServers() {
 		skipped = append(skipped, "mcp.json#"+name)
 	}
-	if p.SkillsState() == skills.Invalid {
+	if p.SkillsState() == skills.StateInvalid {
 		skipped = append(skipped, "skills")
 	}
 	if p.MCPState() == plugin.MCPDisabled {

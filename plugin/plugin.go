@@ -52,13 +52,14 @@ func (p *Plugin) Root() *paths.Root { return p.root }
 func (p *Plugin) Dir() string { return p.root.Dir() }
 
 // Findings returns a copy of all that was found wrong: with plugin.json first,
-// then with skills in their order, then with mcp.json, each in document order.
+// then with skills in their order, then with mcp.json, each in document order, and
+// at last with what else stands in the plugin root, where lint was asked for.
 func (p *Plugin) Findings() finding.List { return slices.Clone(p.findings) }
 
 // SkillsState says what became of the skills directory (AP §6.2).
 func (p *Plugin) SkillsState() skills.State {
 	if p.skills == nil {
-		return skills.Absent
+		return skills.StateAbsent
 	}
 	return p.skills.State
 }

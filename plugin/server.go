@@ -41,6 +41,9 @@ func (s ServerStatus) String() string {
 	return "disabled"
 }
 
+// MarshalText returns the text of String, so that JSON shows the word.
+func (s ServerStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Server is one valid entry of mcp.json (AP §7.2.1). It is made by loading, is
 // immutable and safe for concurrent use. The zero value is a server of no type.
 type Server struct {
@@ -112,3 +115,6 @@ func (s MCPState) String() string {
 	}
 	return "disabled"
 }
+
+// MarshalText returns the text of String, so that JSON shows the word.
+func (s MCPState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

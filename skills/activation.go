@@ -21,6 +21,10 @@ type ActivationOptions struct {
 	// Reserved are names of tags of the host's own prompt, which the body must
 	// not hold either.
 	Reserved []string
+	// NoDirectory leaves the directory out, for a skill whose directory means
+	// nothing to the model: one that is compiled into the host, or whose files
+	// only a tool of the host reads.
+	NoDirectory bool
 }
 
 const (
@@ -88,7 +92,7 @@ func (o Offer) Activate(ctx context.Context, opts ActivationOptions) (*Activatio
 	a.More = more
 
 	attrs := o.attrs("name")
-	if dir := o.base(); dir != "" {
+	if dir := o.base(); dir != "" && !opts.NoDirectory {
 		attrs = append(attrs, modeltext.Attr{Name: "directory", Value: dir})
 	}
 	shown := cutText(body, opts.MaxBytes)

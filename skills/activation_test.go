@@ -73,6 +73,9 @@ Read ` + "`references/rules.md`" + `:
 	if a := activate(t, o, skills.ActivationOptions{}); !strings.HasPrefix(a.Text, "<skill_content name=\"other\" directory=\"/opt/skills/review\">\n") {
 		t.Errorf("got\n%s", a.Text)
 	}
+	if a := activate(t, o, skills.ActivationOptions{NoDirectory: true}); !strings.HasPrefix(a.Text, "<skill_content name=\"other\">\n") {
+		t.Errorf("without the directory: %q", a.Text)
+	}
 	if a := activate(t, offered(t, "\n", nil), skills.ActivationOptions{}); a.Text != "<skill_content name=\"review\" directory=\"skills/review\">\n</skill_content>" {
 		t.Errorf("got\n%s", a.Text)
 	}

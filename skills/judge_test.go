@@ -382,7 +382,7 @@ var syntaxTable = []struct {
 	{"unclosed bracket", "name: x\ndescription: [a, b\nlicense: MIT", "3:14", finding.SkillInvalidYAML, "brackets"},
 	{"unclosed bracket on the first line", "description: [a, b\nname: x", "2:14", finding.SkillInvalidYAML, "brackets"},
 	{"unclosed brace", "name: x\ndescription: {a\nlicense: MIT", "3:14", finding.SkillInvalidYAML, "brackets"},
-	{"text behind brackets", "name: x\ndescription: [a] b", "3:18", finding.SkillInvalidYAML, "brackets"},
+	{"text behind brackets", "name: x\ndescription: [a] b", "3:18", finding.SkillInvalidYAML, "bracket"},
 	{"stray bracket", plain + "}", "4:1", finding.SkillInvalidYAML, "cannot stand here"},
 	{"value begins with @", "name: x\ndescription: @a", "3:14", finding.SkillInvalidYAML, "quotes"},
 	{"value begins with a backquote", "name: x\ndescription: `a` b", "3:14", finding.SkillInvalidYAML, "quotes"},
@@ -404,6 +404,9 @@ var syntaxTable = []struct {
 	{"noncharacter", "name: x\ndescription: \uFFFE", "3:14", finding.SkillInvalidYAML, "control"},
 	{"control character below a fault", "name: x\ndescription: a: b\nlicense: \x01", "4:10", finding.SkillInvalidYAML, "control"},
 	{"directive", "# c\n%YAML 1.2\nname: x", "3:1", finding.SkillInvalidYAML, "directive"},
+	{"text behind a bracket", "name: x\ndescription: [WIP] does things", "3:20", finding.SkillInvalidYAML, "put the whole value in quotes"},
+	{"text behind a brace", "description: {a} b\nname: x", "2:18", finding.SkillInvalidYAML, "put the whole value in quotes"},
+	{"text behind a quote", "description: \"Foo\" does\nname: x", "2:20", finding.SkillInvalidYAML, "put the whole value in quotes"},
 	{"two anchors", "name: &a &b x", "2:11", finding.SkillInvalidYAML, "cannot stand here"},
 	{"long frontmatter", "# c\n" + plain + "license: " + strings.Repeat("a", 10_000) + "\nk: 'it's'", "3:1", finding.SkillInvalidYAML, "in what begins here"},
 }

@@ -63,6 +63,7 @@ const (
 // default limits.
 type Options struct {
 	Mode   Mode
+	Lint   bool // add findings about what is no skill but likely meant as one
 	Limits Limits
 }
 
@@ -107,21 +108,24 @@ type State uint8
 
 // The states.
 const (
-	Absent  State = iota // there is no such directory, which is no error (AP §6.2), or it was not asked for
-	Loaded               // it was read; some of its skills may have been skipped
-	Invalid              // it is no directory inside the root, or cannot be read (AP §6.2)
+	StateAbsent  State = iota // there is no such directory, which is no error (AP §6.2), or it was not asked for
+	StateLoaded               // it was read; some of its skills may have been skipped
+	StateInvalid              // it is no directory inside the root, or cannot be read (AP §6.2)
 )
 
 // String returns "absent", "loaded" or "invalid".
 func (s State) String() string {
 	switch s {
-	case Absent:
+	case StateAbsent:
 		return "absent"
-	case Loaded:
+	case StateLoaded:
 		return "loaded"
 	}
 	return "invalid"
 }
+
+// MarshalText returns the text of String, so that JSON shows the word.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Listing is what [Load] found. It is the caller's to keep.
 type Listing struct {
@@ -171,6 +175,7 @@ type loader struct {
 	out   *Listing
 	found int
 	buf   []byte
+	looks int // entries that lint has looked at
 }
 
 // What findings may take together: a skill's are cut after the first hundred,
@@ -182,7 +187,7 @@ const (
 )
 
 func (l *loader) invalid(code finding.Code, format string, args ...any) {
-	l.out.State = Invalid
+	l.out.State = StateInvalid
 	l.component(code, format, args...)
 }
 
@@ -231,7 +236,7 @@ func (l *loader) load() error {
 		l.invalid(finding.SkillsUnreadable, "%s cannot be read: %s", l.dir, report.Cause(err))
 		return nil
 	}
-	l.out.State = Loaded
+	l.out.State = StateLoaded
 	if more {
 		l.component(finding.SkillsTooMany, "%s has more than %d entries: only the first of them are read", l.dir, l.opts.Limits.Entries)
 	}
@@ -264,6 +269,8 @@ func (l *loader) child(dir string, e fs.DirEntry) (full bool) {
 	}
 	if at, ok := c.directory(path.Join(dir, c.name), e); ok {
 		full = c.load(at)
+	} else if l.opts.Lint && e.Type().IsRegular() {
+		c.lintFile()
 	}
 	l.out.Findings = append(l.out.Findings, c.sheet.Findings()...)
 	return full
@@ -306,10 +313,15 @@ func (c *candidate) load(at string) (full bool) {
 	file := at + "/" + fileName
 	content, err := c.root.AppendFile(c.buf[:0], file, c.opts.Limits.File)
 	c.buf = content
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, paths.ErrDangling) {
-		return false
+	absent := errors.Is(err, fs.ErrNotExist) && !errors.Is(err, paths.ErrDangling)
+	if !absent {
+		exact, exactErr := c.root.Exact(c.ctx, file)
+		absent = exactErr == nil && !exact
 	}
-	if exact, exactErr := c.root.Exact(c.ctx, file); exactErr == nil && !exact {
+	if absent {
+		if c.opts.Lint {
+			c.lintDirectory(at)
+		}
 		return false
 	}
 	c.sheet.File += "/" + fileName

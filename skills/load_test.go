@@ -149,8 +149,8 @@ func checkSkipped(t *testing.T, l *skills.Listing) {
 const invalid = "---\nname: other\ndescription: d\n---\n"
 
 var listedRows = []listed{
-	{"no skills directory", map[string]string{"README.md": ""}, skills.Absent, nil, nil, nil},
-	{"an empty skills directory", map[string]string{"skills/": ""}, skills.Loaded, nil, nil, nil},
+	{"no skills directory", map[string]string{"README.md": ""}, skills.StateAbsent, nil, nil, nil},
+	{"an empty skills directory", map[string]string{"skills/": ""}, skills.StateLoaded, nil, nil, nil},
 	{"what counts [S1]", map[string]string{
 		"SKILL.md":                       skillMD("root"),
 		"skills/SKILL.md":                skillMD("skills"),
@@ -165,26 +165,26 @@ var listedRows = []listed{
 		"skills/mixed/Skill.md":          skillMD("mixed"),
 		"skills/suffix/SKILL.md.txt":     skillMD("suffix"),
 		"skills/.hidden/notes":           "",
-	}, skills.Loaded, []string{"a", "b"}, nil, nil},
+	}, skills.StateLoaded, []string{"a", "b"}, nil, nil},
 	{"one bad skill leaves the others [L3]", map[string]string{
 		"skills/a/SKILL.md": skillMD("a"),
 		"skills/b/SKILL.md": invalid,
 		"skills/c/SKILL.md": "",
 		"skills/d/SKILL.md": skillMD("d"),
 		"skills/e/SKILL.md": "---\nname: e\n---\n",
-	}, skills.Loaded, []string{"a", "d"}, []string{"b", "c", "e"}, []string{
+	}, skills.StateLoaded, []string{"a", "d"}, []string{"b", "c", "e"}, []string{
 		"skills/b/SKILL.md 2:7 error skill skill-name-mismatch /name b",
 		"skills/c/SKILL.md 1:1 error skill skill-no-frontmatter c",
 		"skills/e/SKILL.md 1:1 error skill skill-description-missing e",
 	}},
 	{"names of directories are compared exactly [S3]", map[string]string{
 		"skills/PDF/SKILL.md": skillMD("pdf"), "skills/a b/SKILL.md": skillMD("a b"),
-	}, skills.Loaded, nil, []string{"PDF", "a b"}, []string{
+	}, skills.StateLoaded, nil, []string{"PDF", "a b"}, []string{
 		"skills/PDF/SKILL.md 2:7 error skill skill-name-mismatch /name PDF",
 		"skills/a b/SKILL.md 2:7 error skill skill-name-invalid /name a b",
 	}},
 	{"SKILL.md is a directory", map[string]string{"skills/a/SKILL.md/": "", "skills/b/SKILL.md": skillMD("b")},
-		skills.Loaded, []string{"b"}, nil, []string{"skills/a/SKILL.md 0:0 warning skill skill-file-not-regular a"}},
+		skills.StateLoaded, []string{"b"}, nil, []string{"skills/a/SKILL.md 0:0 warning skill skill-file-not-regular a"}},
 	{"SKILL.md is a link [S1]", map[string]string{
 		"shared/in.md":           skillMD("in"),
 		"skills/in/SKILL.md":     "-> ../../shared/in.md",
@@ -195,7 +195,7 @@ var listedRows = []listed{
 		"skills/gone/SKILL.md":   "-> nowhere",
 		"skills/loop/SKILL.md":   "-> SKILL.md",
 		"skills/folder/SKILL.md": "-> ..",
-	}, skills.Loaded, []string{"in", "twice"}, []string{"etc", "out"}, []string{
+	}, skills.StateLoaded, []string{"in", "twice"}, []string{"etc", "out"}, []string{
 		"skills/etc/SKILL.md 0:0 error skill skill-escapes etc",
 		"skills/folder/SKILL.md 0:0 warning skill skill-file-not-regular folder",
 		"skills/gone/SKILL.md 0:0 warning skill skill-file-not-regular gone",
@@ -219,7 +219,7 @@ var listedRows = []listed{
 		"skills/self":         "-> .",
 		"skills/tmp":          "-> /",
 		"skills/within/inner": "-> ../../shared",
-	}, skills.Loaded, []string{"in"}, []string{"again", "out", "tmp"}, []string{
+	}, skills.StateLoaded, []string{"in"}, []string{"again", "out", "tmp"}, []string{
 		"skills/again/SKILL.md 2:7 error skill skill-name-mismatch /name again",
 		"skills/gone 0:0 warning skill skill-dangling-link gone",
 		"skills/loop 0:0 warning skill skill-dangling-link loop",
@@ -228,14 +228,14 @@ var listedRows = []listed{
 		"skills/out 0:0 error skill skill-escapes out",
 		"skills/tmp 0:0 error skill skill-escapes tmp",
 	}},
-	{"skills is a file", map[string]string{"skills": ""}, skills.Invalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
-	{"skills is a link to a file", map[string]string{"skills": "-> f", "f": ""}, skills.Invalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
+	{"skills is a file", map[string]string{"skills": ""}, skills.StateInvalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
+	{"skills is a link to a file", map[string]string{"skills": "-> f", "f": ""}, skills.StateInvalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
 	{"skills is a link inside", map[string]string{"skills": "-> shared/./s", "shared/s/a/SKILL.md": skillMD("a"), "shared/s/b/SKILL.md": invalid},
-		skills.Loaded, []string{"a"}, []string{"b"}, []string{"skills/b/SKILL.md 2:7 error skill skill-name-mismatch /name b"}},
-	{"skills is a link outside", map[string]string{"skills": "-> .."}, skills.Invalid, nil, nil, []string{"skills 0:0 error component skills-escapes"}},
-	{"skills dangles", map[string]string{"skills": "-> nowhere"}, skills.Invalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
-	{"skills loops", map[string]string{"skills": "-> skills"}, skills.Invalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
-	{"Skills is another name", map[string]string{"Skills/a/SKILL.md": skillMD("a")}, skills.Absent, nil, nil, nil}, // [L9]
+		skills.StateLoaded, []string{"a"}, []string{"b"}, []string{"skills/b/SKILL.md 2:7 error skill skill-name-mismatch /name b"}},
+	{"skills is a link outside", map[string]string{"skills": "-> .."}, skills.StateInvalid, nil, nil, []string{"skills 0:0 error component skills-escapes"}},
+	{"skills dangles", map[string]string{"skills": "-> nowhere"}, skills.StateInvalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
+	{"skills loops", map[string]string{"skills": "-> skills"}, skills.StateInvalid, nil, nil, []string{"skills 0:0 error component skills-not-directory"}},
+	{"Skills is another name", map[string]string{"Skills/a/SKILL.md": skillMD("a")}, skills.StateAbsent, nil, nil, nil}, // [L9]
 }
 
 // [S1] [S9] [L3] [L9]
@@ -268,7 +268,7 @@ func TestLoadLinksThatEndInside(t *testing.T) {
 		"skills/abs":  "-> " + filepath.Join(root, "shared", "abs"),
 		"skills/back": "-> ../../" + filepath.Base(root) + "/shared/back",
 	})
-	check(t, load(t, open(t, root), skills.Options{}), listed{state: skills.Loaded, skills: []string{"abs", "back"}})
+	check(t, load(t, open(t, root), skills.Options{}), listed{state: skills.StateLoaded, skills: []string{"abs", "back"}})
 }
 
 // [L1] The same rules hold for any fs.FS.
@@ -320,11 +320,11 @@ func TestLoadWhereCaseIsIgnored(t *testing.T) {
 		files fstest.MapFS
 		want  listed
 	}{
-		"lower-case file":   {fstest.MapFS{"skills/a/skill.md": file("a"), "skills/b/SKILL.md": file("b")}, listed{state: skills.Loaded, skills: []string{"b"}}},
-		"folder":            {fstest.MapFS{"skills/a/Skill.md/x": file("a")}, listed{state: skills.Loaded}},
-		"dangling":          {fstest.MapFS{"skills/a/skill.md": {Data: []byte("nowhere"), Mode: fs.ModeSymlink}}, listed{state: skills.Loaded}},
-		"outside":           {fstest.MapFS{"skills/a/skill.md": {Data: []byte("../../../x"), Mode: fs.ModeSymlink}}, listed{state: skills.Loaded}},
-		"upper-case parent": {fstest.MapFS{"Skills/a/SKILL.md": file("a")}, listed{state: skills.Absent}},
+		"lower-case file":   {fstest.MapFS{"skills/a/skill.md": file("a"), "skills/b/SKILL.md": file("b")}, listed{state: skills.StateLoaded, skills: []string{"b"}}},
+		"folder":            {fstest.MapFS{"skills/a/Skill.md/x": file("a")}, listed{state: skills.StateLoaded}},
+		"dangling":          {fstest.MapFS{"skills/a/skill.md": {Data: []byte("nowhere"), Mode: fs.ModeSymlink}}, listed{state: skills.StateLoaded}},
+		"outside":           {fstest.MapFS{"skills/a/skill.md": {Data: []byte("../../../x"), Mode: fs.ModeSymlink}}, listed{state: skills.StateLoaded}},
+		"upper-case parent": {fstest.MapFS{"Skills/a/SKILL.md": file("a")}, listed{state: skills.StateAbsent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, err := paths.New(foldFS{tt.files})
@@ -376,7 +376,7 @@ func TestLoadLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.want.state = skills.Loaded
+			tt.want.state = skills.StateLoaded
 			check(t, load(t, root, skills.Options{Limits: tt.limits}), tt.want)
 		})
 	}
@@ -518,11 +518,11 @@ func TestLoadUnreadable(t *testing.T) {
 		root *paths.Root
 		want listed
 	}{
-		{"a file", failing("skills/s1/SKILL.md"), listed{state: skills.Loaded, skills: []string{"s0", "s2"}, skipped: []string{"s1"},
+		{"a file", failing("skills/s1/SKILL.md"), listed{state: skills.StateLoaded, skills: []string{"s0", "s2"}, skipped: []string{"s1"},
 			findings: []string{"skills/s1/SKILL.md " + unreadable + " s1"}}},
-		{"two directories", failing("skills/s0", "skills/s2"), listed{state: skills.Loaded, skills: []string{"s1"}, skipped: []string{"s0", "s2"},
+		{"two directories", failing("skills/s0", "skills/s2"), listed{state: skills.StateLoaded, skills: []string{"s1"}, skipped: []string{"s0", "s2"},
 			findings: []string{"skills/s0/SKILL.md " + unreadable + " s0", "skills/s2/SKILL.md " + unreadable + " s2"}}},
-		{"all of it", failing("skills"), listed{state: skills.Invalid, findings: []string{"skills 0:0 error component skills-unreadable"}}},
+		{"all of it", failing("skills"), listed{state: skills.StateInvalid, findings: []string{"skills 0:0 error component skills-unreadable"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -839,7 +839,7 @@ func TestEveryLoadCodeHasARow(t *testing.T) {
 }
 
 func TestStateString(t *testing.T) {
-	for state, want := range map[skills.State]string{skills.Absent: "absent", skills.Loaded: "loaded", skills.Invalid: "invalid", 9: "invalid"} {
+	for state, want := range map[skills.State]string{skills.StateAbsent: "absent", skills.StateLoaded: "loaded", skills.StateInvalid: "invalid", 9: "invalid"} {
 		if got := state.String(); got != want {
 			t.Errorf("%d: %q, want %q", state, got, want)
 		}

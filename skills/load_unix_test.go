@@ -26,7 +26,7 @@ func TestLoadSpecialFiles(t *testing.T) {
 	}
 	listen(t, filepath.Join(at, "skills", "socket"))
 	l := load(t, open(t, at), skills.Options{})
-	check(t, l, listed{state: skills.Loaded, skills: []string{"good"}, findings: []string{
+	check(t, l, listed{state: skills.StateLoaded, skills: []string{"good"}, findings: []string{
 		"skills/fifo/SKILL.md 0:0 warning skill skill-file-not-regular fifo",
 		"skills/linked/SKILL.md 0:0 warning skill skill-file-not-regular linked",
 		"skills/socket/SKILL.md 0:0 warning skill skill-file-not-regular socket",
@@ -60,7 +60,7 @@ func TestLoadSkillsIsAFIFO(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(at, "skills"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	check(t, load(t, open(t, at), skills.Options{}), listed{state: skills.Invalid, findings: []string{"skills 0:0 error component skills-not-directory"}})
+	check(t, load(t, open(t, at), skills.Options{}), listed{state: skills.StateInvalid, findings: []string{"skills 0:0 error component skills-not-directory"}})
 }
 
 // [S10] [L6]
@@ -89,7 +89,7 @@ func TestLoadWithoutPermission(t *testing.T) {
 		}
 		t.Cleanup(func() { os.Chmod(p, 0o755) })
 	}
-	check(t, load(t, open(t, at), skills.Options{}), listed{state: skills.Loaded, skills: []string{"c"}, skipped: []string{"a", "b"}, findings: []string{
+	check(t, load(t, open(t, at), skills.Options{}), listed{state: skills.StateLoaded, skills: []string{"c"}, skipped: []string{"a", "b"}, findings: []string{
 		"skills/a/SKILL.md 0:0 error skill skill-unreadable a", "skills/b/SKILL.md 0:0 error skill skill-unreadable b",
 	}})
 }

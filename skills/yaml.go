@@ -403,6 +403,9 @@ func (t *tree) syntax(err error) *fault {
 		}
 		off = t.unexpected(problem)
 		text = "this cannot stand here: check the indentation, and the quotes and brackets before it"
+		if t.behindBracket(off) {
+			text = "a value that begins with a bracket or a quote ends with it: put the whole value in quotes"
+		}
 	case is("did not find expected ',' or"):
 		text = "a list or mapping in brackets has no end or no comma: put a text that begins with a bracket in quotes"
 	case is("exceeded max depth"):
@@ -429,6 +432,15 @@ func (t *tree) unexpected(problem string) int {
 	end := start + sort.Search(ends[line]-start, func(n int) bool { return t.fails(start+n, problem) })
 	_, size := utf8.DecodeLastRune(t.doc.front[:end])
 	return t.doc.start + end - size
+}
+
+// behindBracket reports whether there is a value before off, in the same line, that
+// began with a bracket or a quote.
+func (t *tree) behindBracket(off int) bool {
+	before := t.doc.front[:off-t.doc.start]
+	_, value, ok := bytes.Cut(before[bytes.LastIndexByte(before, '\n')+1:], []byte(": "))
+	value = bytes.TrimLeft(value, " ")
+	return ok && len(value) > 0 && bytes.IndexByte([]byte(`[{"'`), value[0]) >= 0
 }
 
 // alias returns the offset of the alias that the problem "unknown anchor" is

@@ -175,7 +175,7 @@ func (h *host) activate(ctx context.Context, set *skills.Set, name, file string)
 		_, err = fmt.Fprintln(h.out, content.Text)
 		return err
 	}
-	activation, err := entry.Offer().Activate(ctx, skills.ActivationOptions{})
+	activation, err := entry.Offer().Activate(ctx, skills.ActivationOptions{NoDirectory: true})
 	if err != nil {
 		return err
 	}

@@ -27,16 +27,14 @@ func (h *host) stage(ctx context.Context, workspace string, set *skills.Set, tru
 			gone = append(gone, s.Name)
 		}
 	}
-	if len(gone) > 0 { // no names would mean all
-		results, err := t.Unstage(ctx, gone...)
-		h.show(results)
-		if err != nil {
-			return err
-		}
+	results, err := t.Unstage(ctx, gone...)
+	h.show(results)
+	if err != nil {
+		return err
 	}
 	// What is copied there may be run there, with no question asked: the host
 	// lets in its own programs and those of plugins that somebody trusts.
-	results, err := t.Stage(ctx, staging.Items(set, func(from skills.Origin) bool {
+	results, err = t.Stage(ctx, staging.Items(set, func(from skills.Origin) bool {
 		return from.Kind == skills.KindEmbedded || trust[from.Package]
 	})...)
 	h.show(results)
@@ -45,7 +43,7 @@ func (h *host) stage(ctx context.Context, workspace string, set *skills.Set, tru
 
 // unstage takes all skills out of a workspace.
 func (h *host) unstage(ctx context.Context, workspace string) error {
-	results, err := target(workspace).Unstage(ctx)
+	results, err := target(workspace).UnstageAll(ctx)
 	h.show(results)
 	return err
 }
@@ -60,7 +58,7 @@ func (h *host) show(results []staging.Result) {
 		for _, path := range r.Kept {
 			fmt.Fprintf(h.out, "           kept %s: it is not as it was staged\n", finding.Escape(path))
 		}
-		if r.Outcome == staging.Refused {
+		if r.Outcome == staging.OutcomeRefused {
 			h.leftOut = true
 			h.warn("%s: %v", r.Name, r.Err)
 		}

@@ -51,7 +51,7 @@ type server struct {
 func (s jsonShower) result(r *result) error {
 	d := document{
 		Path: valid(r.path), Outcome: "rejected",
-		SkillsComponent: skills.Absent.String(), MCP: plugin.MCPAbsent.String(),
+		SkillsComponent: skills.StateAbsent.String(), MCP: plugin.MCPAbsent.String(),
 		Skills: []skill{}, SkippedSkills: []string{}, Servers: []server{}, SkippedServers: []string{},
 		Findings: r.findings,
 	}

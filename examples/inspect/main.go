@@ -2,10 +2,10 @@
 //
 // Usage:
 //
-//	inspect [-json | -sarif] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...
+//	inspect [-json | -sarif | -lines] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...
 //
-// Each PATH is the directory of one plugin. With -json, standard output is one
-// JSON document a path and nothing else. With -lenient, skills with faults that
+// Each PATH is the directory of one plugin; one that stands twice is looked at
+// once. With -json, standard output is one JSON document a path and nothing else. With -lenient, skills with faults that
 // some hosts forgive are kept, each with a warning. With -data, each stdio server is shown
 // with its launch plan, for a plugin installed with its data below DIR; nothing
 // is started or created.
@@ -16,6 +16,13 @@
 // its first line. A path that could not be read makes the run unsuccessful
 // and has a notification; do not upload such a document, because code scanning
 // takes what it does not list for corrected.
+//
+// With -lines, standard output is one line a finding, for editors and the problem
+// matchers of CI systems:
+//
+//	plugins/notes/skills/review/SKILL.md:3:14: error: what to change [skill-invalid-yaml]
+//
+// Files are named, and findings about a whole file are placed, as with -sarif.
 //
 // The exit status is 0 when every plugin loaded without an error finding, 1
 // when one was rejected or has an error finding, and 2 when the program could
@@ -28,11 +35,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -70,7 +79,6 @@ type result struct {
 	path     string
 	plugin   *plugin.Plugin // nil where it was rejected
 	findings finding.List
-	holds    string                        // which plugins the directory holds that is itself none
 	plans    map[string]*plugin.LaunchPlan // by server, with -data
 	planErrs []error
 }
@@ -79,11 +87,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "usage: inspect [-json | -sarif] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...\n")
+		fmt.Fprintf(stderr, "usage: inspect [-json | -sarif | -lines] [-lenient] [-lint] [-fail-on LEVEL] [-data DIR] PATH...\n")
 		flags.PrintDefaults()
 	}
 	asJSON := flags.Bool("json", false, "print one JSON document a path")
 	asSARIF := flags.Bool("sarif", false, "print one SARIF document for code scanning")
+	asLines := flags.Bool("lines", false, "print one line a finding, with its place, for editors and logs")
 	lenient := flags.Bool("lenient", false, "keep skills with faults that some hosts forgive, with warnings")
 	lint := flags.Bool("lint", false, "also say what is allowed but likely not meant")
 	fails := finding.SeverityError
@@ -105,46 +114,57 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.Usage()
 		return statusFailed
 	}
-	if *asSARIF && (*asJSON || *data != "") {
-		fmt.Fprintf(stderr, "inspect: -sarif shows findings only: leave out -json and -data\n")
+	switch {
+	case *asSARIF && (*asJSON || *asLines || *data != ""):
+		fmt.Fprintf(stderr, "inspect: -sarif shows findings only: leave out -json and -data, and -lines\n")
+		return statusFailed
+	case *asLines && (*asJSON || *data != ""):
+		fmt.Fprintf(stderr, "inspect: -lines shows findings only: leave out -json and -data\n")
 		return statusFailed
 	}
+	paths := distinct(flags.Args())
 	opts := plugin.Options{Lint: *lint}
 	if *lenient {
 		opts.SkillMode = skills.Lenient
 	}
 
-	var show shower = newText(stdout, flags.NArg())
+	var show shower
+	var err error
 	switch {
 	case *asJSON:
 		show = jsonShower{stdout}
 	case *asSARIF:
-		var err error
-		if show, err = newSARIF(stdout, stderr); err != nil {
-			fmt.Fprintf(stderr, "inspect: %s\n", clean(err.Error()))
-			return statusFailed
-		}
+		show, err = newSARIF(stdout, stderr)
+	case *asLines:
+		show, err = newLines(stdout)
+	default:
+		show = newText(stdout, len(paths))
 	}
-	progress := newProgress(stderr, flags.NArg())
+	if err != nil {
+		fmt.Fprintf(stderr, "inspect: %s\n", clean(err.Error()))
+		return statusFailed
+	}
+	progress := newProgress(stderr, len(paths))
 	status := statusOK
-	for _, path := range flags.Args() {
+	for _, path := range paths {
 		r, err := inspect(ctx, path, opts, *data)
 		progress.clear()
 		if err != nil {
+			if _, known := option(flags, path); known {
+				err = errors.New("options stand before paths")
+			}
+			err = errors.New(reason(path, err))
 			show.unreadable(path, err)
 		} else {
 			err = show.result(r)
 		}
 		if err != nil {
-			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(err.Error()))
+			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(cmp.Or(path, `""`)), clean(err.Error()))
 			status = statusFailed
 			if ctx.Err() != nil {
 				return status
 			}
 			continue
-		}
-		if (*asJSON || *asSARIF) && r.holds != "" {
-			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(r.holds))
 		}
 		for _, err := range r.planErrs {
 			fmt.Fprintf(stderr, "inspect: %s: %s\n", clean(path), clean(err.Error()))
@@ -167,17 +187,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func inspect(ctx context.Context, path string, opts plugin.Options, data string) (*result, error) {
 	r := &result{path: path}
 	p, err := plugin.Load(ctx, path, opts)
-	var rejected *plugin.RejectedError
-	switch {
-	case errors.As(err, &rejected):
-		r.findings = rejected.Findings
-		r.holds = pluginsBelow(path, r.findings)
-		return r, nil
-	case err != nil:
+	if r.findings, err = plugin.FindingsOf(p, err); err != nil {
 		return nil, err
 	}
-	r.plugin, r.findings = p, p.Findings()
-	if data == "" {
+	r.plugin = p
+	for i, f := range r.findings {
+		if f.Code == finding.ManifestMissing {
+			r.findings[i].Message += pluginsBelow(path)
+		}
+	}
+	if p == nil || data == "" {
 		return r, nil
 	}
 	id, err := filepath.Abs(path)
@@ -203,27 +222,76 @@ func inspect(ctx context.Context, path string, opts plugin.Options, data string)
 	return r, nil
 }
 
-// pluginsBelow says what a directory without a manifest holds instead: plugins,
-// or the manifest of one client, which no other reads.
-func pluginsBelow(dir string, findings finding.List) string {
-	if !slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == finding.ManifestMissing }) {
-		return ""
+// distinct leaves out paths that stand there already, however they are written.
+func distinct(args []string) []string {
+	var out []string
+	seen := map[string]bool{"": true} // which is no path, and is not the same as .
+	for _, path := range args {
+		if clean := filepath.Clean(path); path == "" || !seen[clean] {
+			seen[clean] = true
+			out = append(out, path)
+		}
 	}
+	return out
+}
+
+// option returns the option that an argument looks like.
+func option(flags *flag.FlagSet, arg string) (*flag.Flag, bool) {
+	if !strings.HasPrefix(arg, "-") {
+		return nil, false
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	f := flags.Lookup(name)
+	return f, f != nil
+}
+
+// reason says why a path could not be looked at, and what to write instead.
+func reason(path string, err error) string {
+	info, statErr := os.Stat(path)
+	switch {
+	case path == "":
+		return "the path is empty: name the directory of a plugin, or . for the working directory"
+	case statErr == nil && !info.IsDir() && strings.EqualFold(filepath.Base(path), "plugin.json"):
+		return "this is a file: name its directory, " + filepath.Dir(path)
+	case statErr == nil && !info.IsDir():
+		return "this is no directory: name the directory of a plugin"
+	case errors.Is(statErr, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
+		return "nothing matches this pattern"
+	}
+	var at *fs.PathError // whose path is said already
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return strings.TrimPrefix(err.Error(), "plugin: ")
+}
+
+// pluginsBelow says, behind the message that a directory has no manifest, which
+// plugins it holds instead.
+func pluginsBelow(dir string) string {
 	// A path may hold characters that are patterns.
 	quoted := strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
 	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
 		found, _ := filepath.Glob(filepath.Join(quoted, pattern, "plugin.json"))
-		found = slices.DeleteFunc(found, func(p string) bool {
-			return strings.HasPrefix(filepath.Base(filepath.Dir(p)), ".")
-		})
-		if len(found) > 0 {
-			return fmt.Sprintf("the directory is not itself a plugin but holds %s: inspect %s",
-				count(len(found), "plugin"), filepath.Join(dir, pattern))
+		var parents []string
+		n := 0
+		for _, manifest := range found {
+			plugin := filepath.Dir(manifest)
+			if strings.HasPrefix(filepath.Base(plugin), ".") {
+				continue // of one client
+			}
+			n++
+			if parent := filepath.Join(filepath.Dir(plugin), "*"); !slices.Contains(parents, parent) {
+				parents = append(parents, parent)
+			}
 		}
-	}
-	if found, _ := filepath.Glob(filepath.Join(quoted, ".*", "plugin.json")); len(found) > 0 {
-		return fmt.Sprintf("%s is for one client only: put a plugin.json into the directory itself",
-			filepath.Join(filepath.Base(filepath.Dir(found[0])), "plugin.json"))
+		if n == 0 {
+			continue
+		}
+		const most = 3
+		if len(parents) > most {
+			parents = append(parents[:most], "…")
+		}
+		return finding.Escape(fmt.Sprintf("; the directory holds %s: inspect %s", count(n, "plugin"), strings.Join(parents, " ")))
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func TestBroken(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Title-Case  skipped", "shell-line  skipped", "2:7     error", "testdata/rejected  rejected",
-		"2 paths: 1 loaded; 1 skill, 1 server, 8 skipped; 11 errors, 1 warning, 0 info",
+		"2 paths: 1 loaded, 1 rejected; 1 skill, 1 server, 8 skipped; 11 errors, 1 warning, 0 info",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
@@ -213,9 +214,13 @@ func TestFailures(t *testing.T) {
 	}{
 		{"no path", nil, "usage:", 0},
 		{"bad flag", []string{"-nope", "testdata/demo"}, "nope", 0},
-		{"missing directory", []string{"-json", "testdata/none", "testdata/demo"}, "testdata/none", 1},
-		{"an empty path", []string{"-json", ""}, "inspect:", 0},
-		{"a file", []string{"-json", "main.go"}, "main.go", 0},
+		{"missing directory", []string{"-json", "testdata/none", "testdata/demo"}, "inspect: testdata/none: ", 1},
+		{"an empty path", []string{"-json", ""}, `inspect: "": the path is empty`, 0},
+		{"a file", []string{"-json", "main.go"}, "inspect: main.go: this is no directory", 0},
+		{"a manifest", []string{"-json", "testdata/demo/plugin.json"}, "this is a file: name its directory, " + filepath.Join("testdata", "demo") + "\n", 0},
+		{"an option behind a path", []string{"-json", "testdata/demo", "-lint"}, "inspect: -lint: options stand before paths\n", 1},
+		{"an option with a value behind a path", []string{"-json", "testdata/demo", "--fail-on=never"}, "options stand before paths\n", 1},
+		{"a pattern of nothing", []string{"-json", "testdata/none*"}, "inspect: testdata/none*: nothing matches this pattern\n", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, out, errs := inspectPaths(t, tc.args...)
@@ -266,7 +271,7 @@ func TestNoCommandsToCI(t *testing.T) {
 		skill = filepath.Join("skills", " ::stop-commands::t")
 	}
 	write(t, filepath.Join(dir, skill, "SKILL.md"), "no frontmatter")
-	for _, args := range [][]string{{dir}, {"-json", dir}, {"-sarif", dir}, {filepath.Join(dir, "##[none]")}} {
+	for _, args := range [][]string{{dir}, {"-json", dir}, {"-sarif", dir}, {"-lines", dir}, {"-lines", filepath.Join(dir, " ::notice::")}, {filepath.Join(dir, "##[none]")}} {
 		_, out, errs := inspectPaths(t, args...)
 		text := out + errs
 		if strings.Contains(text, "##[") || strings.Contains(text, "##vso[") {
@@ -291,14 +296,34 @@ func TestNoCommandsToCI(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfPluginsSaysSo: what a directory holds instead of a plugin stands in
+// the finding, in each form, with the directories that hold some and no others.
 func TestDirectoryOfPluginsSaysSo(t *testing.T) {
-	status, out, _ := inspectPaths(t, "testdata")
-	if status != statusFindings || !strings.Contains(out, "not itself a plugin but holds 3 plugins: inspect "+filepath.Join("testdata", "*")) {
-		t.Errorf("status %d:\n%s", status, out)
+	base := t.TempDir()
+	for _, name := range []string{"plugins/a", "plugins/b", "extra/c", "docs/notes", "one/.claude-plugin"} {
+		write(t, filepath.Join(base, filepath.FromSlash(name), "plugin.json"), manifest)
 	}
-	status, out, errs := inspectPaths(t, "-json", "testdata")
-	if status != statusFindings || strings.Count(out, "\n") != 1 || !strings.Contains(errs, "holds 3 plugins") {
-		t.Errorf("status %d, stdout %q, stderr %q", status, out, errs)
+	if err := os.Remove(filepath.Join(base, "docs", "notes", "plugin.json")); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		"testdata": "the directory holds 3 plugins: inspect " + filepath.Join("testdata", "*"),
+		base:       "the directory holds 3 plugins: inspect " + filepath.Join(base, "extra", "*") + " " + filepath.Join(base, "plugins", "*"),
+	} {
+		for _, form := range []string{"-lint", "-json", "-sarif", "-lines"} {
+			status, out, errs := inspectPaths(t, form, dir)
+			if form == "-json" || form == "-sarif" {
+				want := strings.ReplaceAll(want, `\`, `\\`)
+				if !strings.Contains(out, want+`"`) {
+					t.Errorf("%s %s: %s", form, dir, out)
+				}
+			} else if !strings.Contains(out, want+" ") {
+				t.Errorf("%s %s: %s", form, dir, out)
+			}
+			if status != statusFindings || errs != "" {
+				t.Errorf("%s %s: status %d, stderr %q", form, dir, status, errs)
+			}
+		}
 	}
 }
 
@@ -306,8 +331,76 @@ func TestClientManifestIsNoPlugin(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".claude-plugin", "plugin.json"), `{"name": "p"}`)
 	_, out, _ := inspectPaths(t, dir)
-	if strings.Contains(out, "holds") || !strings.Contains(out, filepath.Join(".claude-plugin", "plugin.json")+" is for one client only") {
+	if strings.Contains(out, "holds") || !strings.Contains(out, ".claude-plugin/plugin.json is for one client and does not count") {
 		t.Errorf("output:\n%s", out)
+	}
+}
+
+// TestPathsOnce: a path that stands twice, however it is written, is one.
+func TestPathsOnce(t *testing.T) {
+	_, out, errs := inspectPaths(t, "testdata/demo", "./testdata//demo/", "testdata/demo", "testdata/broken/../demo")
+	if strings.Count(out, "team-notes 1.4.0") != 1 || strings.Contains(out, "paths:") || errs != "" {
+		t.Errorf("output:\n%s%s", out, errs)
+	}
+}
+
+// TestSummary: paths of each kind are counted, and no line is empty at the ends.
+func TestSummary(t *testing.T) {
+	status, out, _ := inspectPaths(t, "testdata/demo", "testdata/none", "testdata/rejected", "")
+	if want := "\n\n4 paths: 1 loaded, 1 rejected, 2 unreadable; 2 skills, 2 servers, 0 skipped; 3 errors, 3 warnings, 1 info\n"; status != statusFailed || !strings.HasSuffix(out, want) {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	for _, args := range [][]string{{"testdata/demo"}, {"testdata/demo", "testdata/broken"}, {"testdata/none", "testdata/demo"}, {"testdata/none", ""}} {
+		_, out, _ := inspectPaths(t, args...)
+		if strings.HasPrefix(out, "\n") || strings.HasSuffix(out, "\n\n") || strings.Contains(out, "\n\n\n") {
+			t.Errorf("%v: %q", args, out)
+		}
+	}
+}
+
+// TestLines: each finding is one line of the form that is promised, with the file,
+// line and column of the SARIF document.
+func TestLines(t *testing.T) {
+	form := regexp.MustCompile(`^(.+?):(\d+):(\d+): (error|warning|info): (.+) \[([a-z-]+)\]$`)
+	args := []string{"-lint", "-lenient", "testdata/demo", "testdata/broken", "testdata/rejected", "testdata"}
+	status, out, errs := inspectPaths(t, append([]string{"-lines"}, args...)...)
+	if status != statusFindings || errs != "" {
+		t.Errorf("status %d, stderr %q", status, errs)
+	}
+	run, _, _ := sarifOf(t, ".", args...)
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != len(run.Results) || len(lines) < 10 {
+		t.Fatalf("%d lines, %d results:\n%s", len(lines), len(run.Results), out)
+	}
+	for i, line := range lines {
+		m, r := form.FindStringSubmatch(line), run.Results[i]
+		if m == nil {
+			t.Errorf("line %q", line)
+			continue
+		}
+		at := r.Locations[0].PhysicalLocation
+		want := []string{at.ArtifactLocation.URI, fmt.Sprint(at.Region.StartLine), fmt.Sprint(at.Region.StartColumn), strings.Replace(r.Level, "note", "info", 1), "", r.RuleID}
+		if message(m[5]) != r.Message {
+			t.Errorf("message %q, want %q", m[5], r.Message.Text)
+		}
+		m[5] = ""
+		if !slices.Equal(m[1:], want) {
+			t.Errorf("line %q, want %q", line, want)
+		}
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "plugin.json"), "{")
+	if _, out, _ := inspectPaths(t, "-lines", dir); !strings.HasPrefix(out, filepath.ToSlash(dir)+"/plugin.json:1:2: error: ") {
+		t.Errorf("outside of the working directory: %q", out)
+	}
+	status, out, errs = inspectPaths(t, "-lines", "testdata/none")
+	if status != statusFailed || out != "" || errs != "inspect: testdata/none: no such file or directory\n" && runtime.GOOS != "windows" {
+		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+	for _, form := range [][]string{{"-json"}, {"-sarif"}, {"-data", "x"}} {
+		if status, out, errs := inspectPaths(t, append(append([]string{"-lines"}, form...), "testdata/demo")...); status != statusFailed || out != "" || !strings.Contains(errs, "shows findings only") {
+			t.Errorf("%v: status %d, stdout %q, stderr %q", form, status, out, errs)
+		}
 	}
 }
 
@@ -316,7 +409,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	write(t, filepath.Join(dir, "plugin.json"),
 		`{"$schema":"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json","name":"p","version":"\u001b[2J","description":"a\u202eb\u200b","x\u0007\u202e":1}`)
 	write(t, filepath.Join(dir, "skills", "e\u202evil", "SKILL.md"), "no frontmatter")
-	for _, args := range [][]string{{dir}, {"-json", dir}} {
+	for _, args := range [][]string{{dir}, {"-json", dir}, {"-lines", dir}} {
 		_, out, errs := inspectPaths(t, args...)
 		for _, bad := range []string{"\x1b", "\x07", "\u202e", "\u200b"} {
 			if strings.Contains(out+errs, bad) {
@@ -337,7 +430,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestWriteErrorsAreTold(t *testing.T) {
-	for _, args := range [][]string{{"testdata/demo"}, {"-json", "testdata/demo"}, {"-sarif", "testdata/demo"}, {"testdata/demo", "testdata/demo"}} {
+	for _, args := range [][]string{{"testdata/demo"}, {"-json", "testdata/demo"}, {"-sarif", "testdata/demo"}, {"-lines", "testdata/demo"}, {"testdata/demo", "testdata/broken"}} {
 		var errs bytes.Buffer
 		if status := run(context.Background(), args, fullDisk{}, &errs); status != statusFailed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: status %d, stderr %q", args, status, errs.String())

@@ -38,7 +38,6 @@ const (
 const (
 	pathUnreadable = iota
 	resultsOmitted
-	noPluginItself
 )
 
 var notifications = []sarifDescriptor{
@@ -50,10 +49,6 @@ var notifications = []sarifDescriptor{
 		ID: "results-omitted", ShortDescription: message("there are more results than a run may hold; the most severe are listed"),
 		DefaultConfiguration: sarifConfig{"warning"},
 	},
-	noPluginItself: {
-		ID: "no-plugin-itself", ShortDescription: message("a directory is no plugin but holds some, or the manifest of one client"),
-		DefaultConfiguration: sarifConfig{"note"},
-	},
 }
 
 // version is set by the linker where the build itself knows of none, as when it
@@ -63,8 +58,8 @@ var version string
 // sarifShower prints one SARIF document for all paths, for code scanning. Like
 // the JSON form, it is a promise.
 type sarifShower struct {
+	places
 	out, errs   io.Writer
-	bases       []string       // the working directory as it was entered, and without links
 	rules       map[string]int // the index of each code
 	seen        map[string]int // how often a fingerprint was met
 	results     []sarifResult
@@ -75,16 +70,13 @@ type sarifShower struct {
 }
 
 func newSARIF(out, errs io.Writer) (*sarifShower, error) {
-	base, err := os.Getwd()
+	at, err := newPlaces()
 	if err != nil {
 		return nil, err
 	}
 	s := &sarifShower{
-		out: out, errs: errs, bases: []string{base}, rules: map[string]int{}, seen: map[string]int{},
+		places: at, out: out, errs: errs, rules: map[string]int{}, seen: map[string]int{},
 		results: []sarifResult{}, notes: []sarifNotification{}, most: mostResults, compression: mostBytes,
-	}
-	if target, err := filepath.EvalSymlinks(base); err == nil {
-		s.bases = append(s.bases, target)
 	}
 	for i, info := range finding.All() {
 		s.rules[string(info.Code)] = i
@@ -97,15 +89,11 @@ func (s *sarifShower) result(r *result) error {
 	if err != nil {
 		return err
 	}
-	if r.holds != "" {
-		s.note(noPluginItself, r.holds, dir)
-	}
 	for _, f := range r.findings {
-		// What is about no file is about the plugin, and the plugin is its manifest.
-		file := filepath.Join(dir, filepath.FromSlash(cmp.Or(f.File, "plugin.json")))
+		file, line, column := s.of(dir, f)
 		at := sarifLocation{PhysicalLocation: sarifPhysical{
 			ArtifactLocation: s.artifact(file, f.Line > 0),
-			Region:           &sarifRegion{max(f.Line, 1), max(f.Column, 1)}, // required by GitHub
+			Region:           &sarifRegion{line, column}, // required by GitHub
 		}}
 		if f.Pointer != "" {
 			at.LogicalLocations = []sarifLogical{logical(f.Pointer)}
@@ -256,17 +244,9 @@ func message(text string) sarifMessage {
 }
 
 // artifact names a file: relative to the working directory where it lies there,
-// and else as a file URI. Where the position in its content counts, links are
-// followed, because a repository has no file behind one.
+// and else as a file URI.
 func (s *sarifShower) artifact(file string, content bool) sarifArtifact {
-	rel, ok := s.relative(file)
-	if content {
-		if target, err := filepath.EvalSymlinks(file); err == nil {
-			if inside, found := s.relative(target); found {
-				rel, ok = inside, true
-			}
-		}
-	}
+	rel, ok := s.name(file, content)
 	if !ok {
 		path := filepath.ToSlash(file)
 		if !strings.HasPrefix(path, "/") {
@@ -280,17 +260,6 @@ func (s *sarifShower) artifact(file string, content bool) sarifArtifact {
 		segments[i] = strings.ReplaceAll(url.PathEscape(name), ":", "%3A")
 	}
 	return sarifArtifact{URI: strings.Join(segments, "/"), URIBaseID: sourceRoot}
-}
-
-// relative returns the path of a file from the working directory, if it is below
-// it by either name of it.
-func (s *sarifShower) relative(file string) (string, bool) {
-	for _, base := range s.bases {
-		if rel, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(rel) {
-			return rel, true
-		}
-	}
-	return "", false
 }
 
 // fingerprints tells a finding from others by what it is about rather than by

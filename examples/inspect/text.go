@@ -44,7 +44,9 @@ type text struct {
 	err    error // the first of writing
 	color  bool
 	paths  int
+	shown  int
 	loaded int
+	failed int // could not be read
 	total  tally
 }
 
@@ -93,6 +95,10 @@ func (t *text) line(format string, args ...any) {
 }
 
 func (t *text) result(r *result) error {
+	if t.shown > 0 {
+		t.line("")
+	}
+	t.shown++
 	sum := tally{found: map[finding.Severity]int{}}
 	for _, f := range r.findings {
 		sum.found[f.Severity]++
@@ -100,9 +106,6 @@ func (t *text) result(r *result) error {
 	name := clean(r.path)
 	if p := r.plugin; p == nil {
 		t.line("%s  %s", t.style(clean(r.path), bold), t.style("rejected", red))
-		if r.holds != "" {
-			t.line("  %s", clean(r.holds))
-		}
 	} else {
 		t.loaded++
 		name = p.Name()
@@ -119,7 +122,6 @@ func (t *text) result(r *result) error {
 		state = fmt.Sprintf("%s, %s, %d skipped", count(sum.skills, "skill"), count(sum.servers, "server"), sum.skipped)
 	}
 	t.line("%s: %s; %s", t.style(name, bold), state, t.severities(sum))
-	t.line("")
 	t.total.skills += sum.skills
 	t.total.servers += sum.servers
 	t.total.skipped += sum.skipped
@@ -129,13 +131,23 @@ func (t *text) result(r *result) error {
 	return t.err
 }
 
-func (t *text) unreadable(string, error) {}
+func (t *text) unreadable(string, error) { t.failed++ }
 
 func (t *text) end(int) error {
 	if t.paths < 2 {
 		return t.err
 	}
-	t.line("%s: %d loaded; %s, %s, %d skipped; %s", t.style(count(t.paths, "path"), bold), t.loaded,
+	if t.shown > 0 {
+		t.line("")
+	}
+	became := fmt.Sprintf("%d loaded", t.loaded)
+	if n := t.shown - t.loaded; n > 0 {
+		became += fmt.Sprintf(", %d rejected", n)
+	}
+	if t.failed > 0 {
+		became += fmt.Sprintf(", %d unreadable", t.failed)
+	}
+	t.line("%s: %s; %s, %s, %d skipped; %s", t.style(count(t.paths, "path"), bold), became,
 		count(t.total.skills, "skill"), count(t.total.servers, "server"), t.total.skipped, t.severities(t.total))
 	return t.err
 }
@@ -154,11 +166,11 @@ func (t *text) heading(r *result) {
 
 func (t *text) skills(p *plugin.Plugin) {
 	state := p.SkillsState()
-	if state == skills.Absent {
+	if state == skills.StateAbsent {
 		return
 	}
 	t.line("\n  skills")
-	if state == skills.Invalid {
+	if state == skills.StateInvalid {
 		t.line("    %s", t.style("not read: the component is invalid", red))
 	}
 	var rows [][2]string

@@ -32,6 +32,27 @@ func Named(name, value string) bool {
 	return (slices.ContainsFunc(credentialNames, ends) || slices.ContainsFunc(gluedWords, glued) || slices.ContainsFunc(lastWords, behind)) && literal(value)
 }
 
+// option is the name of an option of a command line, and its value where that
+// stands behind an equals sign.
+var option = regexp.MustCompile(`^--?([A-Za-z][\w.-]*)(?:=(.*))?$`)
+
+// headerOptions are options whose value is a header.
+var headerOptions = []string{"-H", "--header", "--headers"}
+
+// InArgument reports whether an argument of a command line looks like a credential
+// by the name of its option, which stands before an equals sign or is the argument
+// before. A following argument that is an option itself is no value.
+func InArgument(before, argument string) bool {
+	if m := option.FindStringSubmatch(argument); m != nil {
+		return Named(m[1], m[2])
+	}
+	if header, value, ok := strings.Cut(argument, ":"); ok && slices.Contains(headerOptions, before) {
+		return Named(strings.TrimSpace(header), value)
+	}
+	m := option.FindStringSubmatch(before)
+	return m != nil && !strings.Contains(before, "=") && !strings.HasPrefix(argument, "-") && Named(m[1], argument)
+}
+
 // nameWords returns the words of a name in upper case with underscores between
 // them: "X-Api-Key" and "apiKey" end alike.
 func nameWords(name string) string {

@@ -29,6 +29,28 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+func TestInArgument(t *testing.T) {
+	for _, c := range []struct{ before, argument string }{
+		{"", "--api-key=v9Qm2xLr"}, {"", "-token=v9Qm2xLr"}, {"", "--apiKey=v9Qm2xLr"}, {"x", "--db.password=hunter2"},
+		{"--api-key", "v9Qm2xLr"}, {"--password", "hunter2"}, {"-token", "v9Qm2xLr"}, {"--client-secret", "v9Qm2xLr"}, {"--access_token", "v9Qm2xLr"},
+		{"--header", "Authorization: Bearer v9Qm2xLr"}, {"-H", "X-Api-Key:v9Qm2xLr"},
+	} {
+		if !InArgument(c.before, c.argument) {
+			t.Errorf("%s %s is not noticed", c.before, c.argument)
+		}
+	}
+	for _, c := range []struct{ before, argument string }{
+		{"", ""}, {"", "v9Qm2xLr"}, {"", "--api-key"}, {"", "--api-key="}, {"", "--api-key=${API_KEY}"}, {"", "--api-key=YOUR_KEY"}, {"", "--password=/run/secrets/db"},
+		{"--api-key", "${API_KEY}"}, {"--api-key", "$API_KEY"}, {"--api-key", "<key>"}, {"--password", "./password"}, {"--token", "--verbose"}, {"--token", "-v9Qm2xLr"},
+		{"--token=a", "v9Qm2xLr"}, {"token", "v9Qm2xLr"}, {"--password-file", "v9Qm2xLr"}, {"--max-token", "4096"}, {"--token-env", "GITHUB_AUTH"}, {"-p", "hunter2"},
+		{"--header", "Authorization: Bearer ${TOKEN}"}, {"--header", "X-Tenant: v9Qm2xLr"}, {"--title", "Authorization: Bearer v9Qm2xLr"}, {"--token", ""},
+	} {
+		if InArgument(c.before, c.argument) {
+			t.Errorf("%s %s is no credential", c.before, c.argument)
+		}
+	}
+}
+
 func TestInText(t *testing.T) {
 	for sample, kind := range samples() {
 		if got := InText("--token=" + sample); got != kind {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -118,7 +120,7 @@ func (r *runner) run(inputs map[string]string) ran {
 		"GITHUB_OUTPUT=" + outputs, "GITHUB_STEP_SUMMARY=" + summary,
 	}, r.env...)
 	// What action.yml gives by default.
-	all := map[string]string{"PATHS": ".", "LINT": "false", "LENIENT": "false", "FAIL_ON": "error", "SARIF": "", "REF": ""}
+	all := map[string]string{"PATHS": ".", "LINT": "false", "LENIENT": "false", "FAIL_ON": "error", "ANNOTATIONS": "true", "SARIF": "", "REF": ""}
 	for name, value := range inputs {
 		all[name] = value
 	}
@@ -208,6 +210,7 @@ func TestScript(t *testing.T) {
 		{"no path", inputs{"PATHS": " \n\n"}, 2, "failed  ", "::error title=inspect::paths is empty"},
 		{"an odd lint", inputs{"PATHS": "good", "LINT": "$(touch pwned)"}, 2, "failed  ", "lint is neither"},
 		{"an odd lenient", inputs{"PATHS": "good", "LENIENT": "-json"}, 2, "failed  ", "lenient is neither"},
+		{"an odd annotations", inputs{"PATHS": "good", "ANNOTATIONS": "$(touch pwned)"}, 2, "failed  ", "annotations is neither"},
 		{"an odd fail-on", inputs{"PATHS": "good", "FAIL_ON": "info -json"}, 2, "failed  ", "fail-on is none"},
 		{"an odd ref", inputs{"PATHS": "good", "REF": "v1.0.0 -toolexec=$(touch pwned)"}, 0, "passed 0 0", "good"},
 	} {
@@ -222,7 +225,7 @@ func TestScript(t *testing.T) {
 			if !strings.Contains(got.log, tc.log) {
 				t.Errorf("the log lacks %q", tc.log)
 			}
-			if strings.HasPrefix(tc.want, "passed") == strings.Contains(got.log, "::error ") {
+			if strings.HasPrefix(tc.want, "passed") == strings.Contains(got.log, "::error title=") {
 				t.Error("an error annotation without need, or none")
 			}
 			if _, ok := got.outputs["sarif"]; ok {
@@ -358,6 +361,67 @@ func TestScriptHostilePlugin(t *testing.T) {
 	}
 	if strings.Count(got.summary, "</pre>") != 1 || strings.Contains(got.summary, "<img") {
 		t.Errorf("the summary is not escaped:\n%s", got.summary)
+	}
+}
+
+// annotationOf is an annotation at a line, as GitHub reads it.
+var annotationOf = regexp.MustCompile(`(?m)^::(error|warning|notice) file=([^,:]*),line=(\d+),col=(\d+),title=inspect::(.*)$`)
+
+// TestScriptAnnotations: findings stand at their lines, the most severe first and no
+// more of a kind than GitHub takes from a step, whatever names files have.
+func TestScriptAnnotations(t *testing.T) {
+	r := newRunner(t)
+	r.prebuilt()
+	r.write("good/plugin.json", good)
+	r.write("warns/plugin.json", warning)
+	r.write("a,b%:1:2: error: x/plugin.json", warning)
+	many := strings.TrimSuffix(bad, "}")
+	for i := range 20 {
+		r.write(fmt.Sprintf("many/skills/s%02d/SKILL.md", i), "")
+		many += fmt.Sprintf(`, "x%02d": 1`, i)
+	}
+	r.write("many/plugin.json", strings.Replace(many, "Bad", "bad", 1)+"}")
+	r.write("hostile/plugin.json", strings.TrimSuffix(good, "}")+`,
+  "%0A::error::x\n::set-output name=status::y": 1}`)
+
+	for _, tc := range []struct {
+		name, paths, annotations, lint string
+		want                           map[string]int
+		log                            string
+	}{
+		{"nothing", "good", "true", "false", nil, ""},
+		{"a warning", "warns", "true", "false", map[string]int{"warning": 1}, "::warning file=warns/plugin.json,line=1,col=109,title=inspect::\"hooks\" is not part"},
+		{"with lint", "warns", "true", "true", map[string]int{"warning": 1, "notice": 2}, "[lint-version]"},
+		{"not asked for", "warns", "false", "true", nil, ""},
+		{"too many", "many\nwarns", "true", "true", map[string]int{"error": 9, "warning": 10, "notice": 2}, ""},
+		{"an odd name", "a,b%:1:2: error: x", "true", "false", map[string]int{"error": 1}, "::error file=a%2Cb%25,line=1,col=2,title=inspect::x/plugin.json:1:109: warning: "},
+		{"hostile", "hostile", "true", "false", map[string]int{"warning": 1}, `::warning file=hostile/plugin.json,line=2,col=3,title=inspect::"%250A::error::x\n::set-output`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if strings.Contains(tc.paths, ":") && runtime.GOOS == "darwin" {
+				t.Skip("a name with colons")
+			}
+			got := r.run(map[string]string{"PATHS": tc.paths, "ANNOTATIONS": tc.annotations, "LINT": tc.lint})
+			counts := map[string]int{}
+			last := "error"
+			for _, m := range annotationOf.FindAllStringSubmatch(got.log, -1) {
+				counts[m[1]]++
+				if rank := "error warning notice"; strings.Index(rank, m[1]) < strings.Index(rank, last) {
+					t.Errorf("%s after %s", m[1], last)
+				}
+				last = m[1]
+			}
+			if tc.want == nil {
+				tc.want = map[string]int{}
+			}
+			if !maps.Equal(counts, tc.want) || !strings.Contains(got.log, tc.log) {
+				t.Errorf("annotations %v, want %v, and %q in\n%s", counts, tc.want, tc.log, got.log)
+			}
+			// No more of a kind than a step may have, that of the step itself included.
+			if n := len(regexp.MustCompile(`(?m)^::error `).FindAllString(got.log, -1)); n > 10 {
+				t.Errorf("%d errors", n)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,8 @@ const (
 	LintEmail                        Code = "lint-email"                          // author.email is no mail address
 	LintLicense                      Code = "lint-license"                        // license has not the form of an SPDX expression
 	LintNamespace                    Code = "lint-namespace"                      // an extension namespace is not a reverse-domain name
+	LintMisplaced                    Code = "lint-misplaced"                      // what looks like a skill or like server configuration stands where no host looks for it
+	LintNoComponent                  Code = "lint-no-component"                   // the plugin has neither a skill nor a server
 
 	// About the skills directory.
 
@@ -41,6 +43,7 @@ const (
 	SkillsEscapes      Code = "skills-escapes"       // skills resolves outside the plugin root
 	SkillsUnreadable   Code = "skills-unreadable"    // the skills directory cannot be read
 	SkillsTooMany      Code = "skills-too-many"      // there are more skills or directory entries than the limit; the first in order are loaded
+	LintNoSkill        Code = "lint-no-skill"        // a directory in skills holds no SKILL.md, so it is no skill
 
 	// About one skill.
 
@@ -160,6 +163,7 @@ const (
 	ServerTransportUnsupported Code = "server-transport-unsupported" // the host does not support the transport of the entry
 	ServerTransportDisabled    Code = "server-transport-disabled"    // the policy of the host disables the transport of the entry
 	ServerCredential           Code = "server-credential"            // env, a header, an argument or url holds what looks like a credential
+	LintPlaceholder            Code = "lint-placeholder"             // a value has a placeholder that nothing replaces
 
 	// About a server that is to be started, when consent is asked for, or connected to.
 
@@ -270,6 +274,12 @@ var table = []Info{
 	{LintNamespace, SeverityInfo, BoundaryField, LayerSpec, "AP §8",
 		"an extension namespace is not a reverse-domain name",
 		"Name the namespace after a domain, such as com.example.client."},
+	{LintMisplaced, SeverityWarning, BoundaryField, LayerSpec, "AP §6.1",
+		"what looks like a skill or like server configuration stands where no host looks for it",
+		"Skills stand in skills/NAME/SKILL.md and servers in mcp.json, spelled exactly so: move or rename it."},
+	{LintNoComponent, SeverityInfo, BoundaryField, LayerSpec, "AP §6.1",
+		"the plugin has neither a skill nor a server",
+		"Add a skill in skills/NAME/SKILL.md or a server in mcp.json."},
 	// the skills directory
 	{SkillsNotDirectory, SeverityError, BoundaryComponent, LayerSpec, "AP §6.2",
 		"skills is no directory",
@@ -283,6 +293,9 @@ var table = []Info{
 	{SkillsTooMany, SeverityError, BoundaryComponent, LayerSafety, "AP §7.1",
 		"there are more skills or directory entries than the limit; the first in order are loaded",
 		"Split the plugin."},
+	{LintNoSkill, SeverityInfo, BoundaryField, LayerSpec, "AP §7.1",
+		"a directory in skills holds no SKILL.md, so it is no skill",
+		"Add a SKILL.md, or move what skills share out of skills."},
 	// one skill
 	{SkillEscapes, SeverityError, BoundarySkill, LayerSpec, "AP §4.1",
 		"the skill directory or its SKILL.md resolves outside the plugin root",
@@ -592,6 +605,9 @@ var table = []Info{
 	{ServerCredential, SeverityWarning, BoundaryField, LayerPolicy, "AP §7.2.1, AP §9.2",
 		"env, a header, an argument or url holds what looks like a credential",
 		"Remove it and revoke it; credentials come from the host."},
+	{LintPlaceholder, SeverityWarning, BoundaryField, LayerSpec, "AP §9.2",
+		"a value has a placeholder that nothing replaces",
+		"Only ${PLUGIN_ROOT} and ${PLUGIN_DATA} are replaced, in args, env and cwd; leave the rest to the environment and the host."},
 	// a server that is to be started or connected to
 	{LaunchEnvLoadsCode, SeverityWarning, BoundaryField, LayerPolicy, "AP §9.1",
 		"env sets a variable by which programs load or start code",

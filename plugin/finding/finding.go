@@ -84,7 +84,7 @@ type Finding struct {
 	Subject  string // the skill's directory name or the server's name, raw; empty where neither applies
 	Layer    Layer
 	Section  string // of the specification, such as "AP §5.2", or "AS" for Agent Skills; empty where only the host asks
-	File     string // slash-separated, relative to the plugin root, raw
+	File     string // slash-separated, relative to the plugin root, raw; whoever shows it may put a path of their own here
 	Pointer  string // JSON Pointer (RFC 6901) of the value; empty where there is none
 	Line     int    // 1-based; 0 when the finding is about the file as a whole
 	Column   int    // 1-based, in Unicode code points; 0 like Line

@@ -36,7 +36,7 @@ func TestCrashChild(t *testing.T) {
 	if os.Getenv(crashDo) == "stage" {
 		_, err = target.Stage(context.Background(), items(t, os.Getenv(crashSource))...)
 	} else {
-		_, err = target.Unstage(context.Background())
+		_, err = target.UnstageAll(context.Background())
 	}
 	must(t, err)
 }

@@ -9,8 +9,8 @@
 //	results, err := target.Stage(ctx, staging.Item{Skill: review, Package: "reports"})
 //
 // [Items] makes the items of a [skills.Set], with what the host allows each
-// package. [Target.Unstage] removes the skills, and leaves the target as it was
-// before; [Target.Status] says what is staged and whether somebody has changed
+// package. [Target.Unstage] removes skills and [Target.UnstageAll] all of them,
+// which leaves the target as it was before; [Target.Status] says what is staged and whether somebody has changed
 // it.
 //
 // # What is copied

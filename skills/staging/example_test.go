@@ -113,7 +113,7 @@ func ExampleItems() {
 	// review staged 3 files, 0 left out
 }
 
-func ExampleTarget_Unstage() {
+func ExampleTarget_UnstageAll() {
 	workspace, err := os.MkdirTemp("", "workspace")
 	if err != nil {
 		fmt.Println(err)
@@ -135,7 +135,7 @@ func ExampleTarget_Unstage() {
 	for _, s := range status {
 		fmt.Println(s.Name, s.Files, "changed:", len(s.Changed))
 	}
-	results, err := target.Unstage(ctx)
+	results, err := target.UnstageAll(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

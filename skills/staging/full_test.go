@@ -42,7 +42,7 @@ func TestFullChild(t *testing.T) {
 	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before)) // so that a report can be written
 	switch {
 	case err == nil && len(results) == 1 && results[0].Err == nil:
-	case errors.Is(err, staging.ErrTarget), err == nil && results[0].Outcome == staging.Refused && errors.Is(results[0].Err, staging.ErrTarget):
+	case errors.Is(err, staging.ErrTarget), err == nil && results[0].Outcome == staging.OutcomeRefused && errors.Is(results[0].Err, staging.ErrTarget):
 		t.Fatal("it is full")
 	default:
 		t.Fatal(results, err)

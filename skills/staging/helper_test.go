@@ -166,9 +166,17 @@ func stage(t testing.TB, target staging.Target, items ...staging.Item) []staging
 	return results
 }
 
+// unstage removes the skills of these names, or all where there is none.
 func unstage(t testing.TB, target staging.Target, names ...string) []staging.Result {
 	t.Helper()
 	results, err := target.Unstage(context.Background(), names...)
+	if len(names) == 0 {
+		must(t, err)
+		if len(results) > 0 {
+			t.Errorf("no names removed %v", results)
+		}
+		results, err = target.UnstageAll(context.Background())
+	}
 	must(t, err)
 	return results
 }
@@ -177,7 +185,7 @@ func unstage(t testing.TB, target staging.Target, names ...string) []staging.Res
 func staged(t testing.TB, target staging.Target, item staging.Item, want staging.Outcome) staging.Result {
 	t.Helper()
 	r := stage(t, target, item)[0]
-	if r.Outcome != want || (r.Err != nil) != (want == staging.Refused) {
+	if r.Outcome != want || (r.Err != nil) != (want == staging.OutcomeRefused) {
 		t.Fatalf("%s: %v, want %s", r.Outcome, r.Err, want)
 	}
 	return r

@@ -157,7 +157,7 @@ func TestSwappedAtEachStep(t *testing.T) { // [P1]
 				disturbed.Stage(ctx, version[0]) // review
 				a.check(t)
 			}
-			disturbed.Unstage(ctx)
+			disturbed.UnstageAll(ctx)
 			undo()
 			if a.check(t); t.Failed() {
 				t.Fatalf("attack %d at step %d", i, n)
@@ -208,7 +208,7 @@ func TestRaces(t *testing.T) { // [P1]
 	for i := 0; i < 20 || time.Now().Before(ends); i++ {
 		results, err := disturbed.Stage(context.Background(), a.versions[i%2]...)
 		if i%3 == 2 {
-			results, err = disturbed.Unstage(context.Background())
+			results, err = disturbed.UnstageAll(context.Background())
 		}
 		stuck++
 		if err == nil {

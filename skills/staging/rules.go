@@ -19,15 +19,15 @@ type Reason string
 
 // The reasons.
 const (
-	// NeedsScripts: it is the scripts directory, or a program outside of
+	// ReasonNeedsScripts: it is the scripts directory, or a program outside of
 	// references and assets, and the item does not allow scripts.
-	NeedsScripts Reason = "scripts are not allowed"
-	// VersionControl: it belongs to a version control system, which would act
+	ReasonNeedsScripts Reason = "scripts are not allowed"
+	// ReasonVersionControl: it belongs to a version control system, which would act
 	// on what it says.
-	VersionControl Reason = "it belongs to a version control system"
-	// HiddenFile: its name begins with a period, outside of references, assets
+	ReasonVersionControl Reason = "it belongs to a version control system"
+	// ReasonHiddenFile: its name begins with a period, outside of references, assets
 	// and scripts.
-	HiddenFile Reason = "its name begins with a period"
+	ReasonHiddenFile Reason = "its name begins with a period"
 )
 
 // Directories of a skill that the specification gives a meaning (AS).
@@ -41,16 +41,16 @@ const (
 func byName(name string, allow bool) Reason {
 	switch filename.Key(path.Base(name)) {
 	case ".git", ".hg", ".svn", ".jj", ".bzr":
-		return VersionControl
+		return ReasonVersionControl
 	}
 	switch top := top(name); {
 	case top == scripts && !allow:
-		return NeedsScripts
+		return ReasonNeedsScripts
 	case top == references || top == assets || top == scripts:
 		return ""
 	}
 	if strings.HasPrefix(path.Base(name), ".") {
-		return HiddenFile
+		return ReasonHiddenFile
 	}
 	return ""
 }
@@ -63,7 +63,7 @@ func byContent(name string, data []byte, executable, allow bool) Reason {
 	// Archives and other systems give every file the bit: it says something only
 	// of a file whose name does not say what it is.
 	if executable && path.Ext(name) == "" || isProgram(name, data) {
-		return NeedsScripts
+		return ReasonNeedsScripts
 	}
 	return ""
 }

@@ -125,12 +125,12 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Refused   Outcome = iota // nothing was changed, see Result.Err; but after ErrTarget the next run may find that it was
-	Staged                   // it stands there now and did not before
-	Updated                  // it took the place of what had been staged under its name
-	Unchanged                // it stood there already, just so
-	Removed                  // it is no longer staged
-	Absent                   // it was not staged in the first place
+	OutcomeRefused   Outcome = iota // nothing was changed, see Result.Err; but after ErrTarget the next run may find that it was
+	OutcomeStaged                   // it stands there now and did not before
+	OutcomeUpdated                  // it took the place of what had been staged under its name
+	OutcomeUnchanged                // it stood there already, just so
+	OutcomeRemoved                  // it is no longer staged
+	OutcomeAbsent                   // it was not staged in the first place
 )
 
 // String returns the outcome in lower case.
@@ -141,6 +141,9 @@ func (o Outcome) String() string {
 	}
 	return "invalid"
 }
+
+// MarshalText returns the text of String, so that JSON shows the word.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // Result is what became of one skill. Name is that of its directory in the
 // target.
@@ -197,7 +200,7 @@ func (t Target) Stage(ctx context.Context, items ...Item) ([]Result, error) {
 			total += r.Bytes
 		}
 		if err != nil {
-			r.Outcome, r.Err = Refused, err
+			r.Outcome, r.Err = OutcomeRefused, err
 			if ctx.Err() != nil {
 				return results, ctx.Err()
 			}
@@ -236,7 +239,7 @@ func (s *session) stage(item Item, r *Result, room int64) error {
 	r.LeftOut = source.left
 	s.step("skill read")
 	known := s.records[item.Name]
-	outcome := Staged
+	outcome := OutcomeStaged
 	if known != nil {
 		st, err := s.lookAt(s.target(), item.Name, known.Files)
 		switch {
@@ -247,12 +250,12 @@ func (s *session) stage(item Item, r *Result, room int64) error {
 		case err != nil:
 			return s.disk(err)
 		default:
-			outcome = Updated
+			outcome = OutcomeUpdated
 			if r.Kept = st.conflicts(item.Name, source.files); len(r.Kept) > 0 {
 				return ErrModified
 			}
 			if maps.Equal(known.Files, summary(source.files)) && !st.missing && !st.modes {
-				outcome = Unchanged
+				outcome = OutcomeUnchanged
 			}
 		}
 	} else if there, err := s.stranger(item.Name); err != nil {
@@ -262,7 +265,7 @@ func (s *session) stage(item Item, r *Result, room int64) error {
 		return ErrExists
 	}
 	switch {
-	case outcome != Unchanged:
+	case outcome != OutcomeUnchanged:
 		r.Kept, err = s.replace(item.Name, item.Package, known, source.files)
 	case known.Package != item.Package:
 		known.Package = item.Package
@@ -306,30 +309,44 @@ func (st *state) conflicts(skill string, files []file) []string {
 	return kept
 }
 
-// Unstage removes staged skills, all of them if no name is given, and returns a
-// result for each. Files that are as they were staged are removed, with the
-// directories that are empty then; what was put or changed there by others stays
-// and is reported as kept, and belongs to them from then on. After the last
-// skill the target is as it was before the first, and the directories of its
-// path that were made for it are gone if nothing else is in them. The error is
-// as for [Target.Stage].
+// Unstage removes the staged skills of these names and returns a result for each
+// in their order; without a name it removes nothing. Files that are as they were
+// staged are removed, with the directories that are empty then; what was put or
+// changed there by others stays and is reported as kept, and belongs to them from
+// then on. After the last skill the target is as it was before the first, and the
+// directories of its path that were made for it are gone if nothing else is in
+// them. The error is as for [Target.Stage].
 func (t Target) Unstage(ctx context.Context, names ...string) ([]Result, error) {
+	return t.unstage(ctx, func(*session) []string { return names })
+}
+
+// UnstageAll is [Target.Unstage] for all skills that are staged, in the order of
+// their names.
+func (t Target) UnstageAll(ctx context.Context) ([]Result, error) {
+	return t.unstage(ctx, func(s *session) []string {
+		if s == nil {
+			return nil
+		}
+		return s.known()
+	})
+}
+
+// unstage removes the skills that are chosen once the target is held; the session
+// is nil where there is nothing of it.
+func (t Target) unstage(ctx context.Context, choose func(*session) []string) ([]Result, error) {
 	s, err := t.openSession(ctx, false)
 	if err != nil {
 		return nil, err
 	}
+	names := choose(s)
+	results := make([]Result, 0, len(names))
 	if s == nil {
-		results := make([]Result, len(names))
-		for i, name := range names {
-			results[i] = Result{Name: name, Outcome: Absent}
+		for _, name := range names {
+			results = append(results, Result{Name: name, Outcome: OutcomeAbsent})
 		}
 		return results, nil
 	}
 	defer s.close()
-	if len(names) == 0 {
-		names = s.known()
-	}
-	results := make([]Result, 0, len(names))
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return results, err
@@ -339,7 +356,7 @@ func (t Target) Unstage(ctx context.Context, names ...string) ([]Result, error) 
 		case ctx.Err() != nil:
 			return results, ctx.Err()
 		case err != nil:
-			r.Outcome, r.Err = Refused, err
+			r.Outcome, r.Err = OutcomeRefused, err
 		}
 		results = append(results, r)
 	}
@@ -352,7 +369,7 @@ func (s *session) unstage(name string, r *Result) error {
 	}
 	known := s.records[name]
 	if known == nil {
-		r.Outcome = Absent
+		r.Outcome = OutcomeAbsent
 		return nil
 	}
 	s.step("record found")
@@ -382,7 +399,7 @@ func (s *session) unstage(name string, r *Result) error {
 		return s.disk(err)
 	}
 	s.taken = nil
-	r.Outcome = Removed
+	r.Outcome = OutcomeRemoved
 	return nil
 }
 

@@ -64,7 +64,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 		plain["core/tool"] = "text\n" // nothing there says that it is a program
 	}
 
-	r := staged(t, target, item, staging.Staged)
+	r := staged(t, target, item, staging.OutcomeStaged)
 	if got := files(t, target, "review"); !maps.Equal(got, plain) {
 		t.Errorf("without scripts: %q", differ(plain, got))
 	}
@@ -101,7 +101,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 	}
 
 	item.Scripts = true
-	staged(t, target, item, staging.Updated)
+	staged(t, target, item, staging.OutcomeUpdated)
 	all := maps.Clone(plain)
 	maps.Copy(all, map[string]string{
 		"scripts/run.sh": "#!/bin/sh\n", "scripts/.env": "e", "scripts/lib/util.py": "def f(): pass\n", "core/tool": "text\n",
@@ -115,7 +115,7 @@ func TestStageCopies(t *testing.T) { // [P6]
 	}
 
 	item.Scripts = false
-	staged(t, target, item, staging.Updated)
+	staged(t, target, item, staging.OutcomeUpdated)
 	if got := files(t, target, "review"); !maps.Equal(got, plain) || executable() != nil {
 		t.Errorf("without scripts again: %q", differ(plain, got))
 	}
@@ -159,14 +159,14 @@ func TestRound(t *testing.T) {
 				all[i].Scripts = true
 			}
 			for _, r := range stage(t, target, all...) {
-				if r.Outcome != staging.Staged || r.Err != nil {
+				if r.Outcome != staging.OutcomeStaged || r.Err != nil {
 					t.Fatalf("%+v", r)
 				}
 			}
 
 			must(t, os.RemoveAll(filepath.Join(root, "skills", "review", "references")))
 			fill(t, root, map[string]string{"skills/review/references": "now a file", "skills/review/assets/new.md": "new", "skills/notes/more.md": "more"})
-			want := []staging.Outcome{staging.Updated, staging.Updated, staging.Unchanged} // notes, review, third
+			want := []staging.Outcome{staging.OutcomeUpdated, staging.OutcomeUpdated, staging.OutcomeUnchanged} // notes, review, third
 			for i, r := range stage(t, target, all...) {
 				if r.Outcome != want[i] || r.Err != nil || len(r.Kept) > 0 {
 					t.Fatalf("%+v", r)
@@ -188,16 +188,16 @@ func TestRound(t *testing.T) {
 				}
 			}
 
-			if r := unstage(t, target, "notes", "nothing")[0:]; r[0].Outcome != staging.Removed || r[1].Outcome != staging.Absent {
+			if r := unstage(t, target, "notes", "nothing")[0:]; r[0].Outcome != staging.OutcomeRemoved || r[1].Outcome != staging.OutcomeAbsent {
 				t.Errorf("%+v", r)
 			}
 			for _, r := range unstage(t, target) {
-				if r.Outcome != staging.Removed || r.Err != nil || len(r.Kept) > 0 {
+				if r.Outcome != staging.OutcomeRemoved || r.Err != nil || len(r.Kept) > 0 {
 					t.Errorf("%+v", r)
 				}
 			}
 			same(t, before, tree(t, target.Workspace))
-			if r := unstage(t, target, "review"); len(r) != 1 || r[0].Outcome != staging.Absent {
+			if r := unstage(t, target, "review"); len(r) != 1 || r[0].Outcome != staging.OutcomeAbsent {
 				t.Errorf("%+v", r)
 			}
 			same(t, before, tree(t, target.Workspace))
@@ -224,7 +224,7 @@ func TestStageIsIdempotent(t *testing.T) {
 	}
 	before, was := tree(t, target.Workspace), times()
 	for _, r := range stage(t, target, all...) {
-		if r.Outcome != staging.Unchanged || r.Files == 0 || r.Bytes == 0 {
+		if r.Outcome != staging.OutcomeUnchanged || r.Files == 0 || r.Bytes == 0 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -235,17 +235,17 @@ func TestStageIsIdempotent(t *testing.T) {
 func TestStageRepairsWhatIsGone(t *testing.T) {
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
 	item := items(t, source(t, map[string]string{"references/a.md": "a"}, "review"))[0]
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 	want := tree(t, target.Workspace)
 	must(t, os.Remove(filepath.Join(target.Workspace, "s", "review", "references", "a.md")))
-	staged(t, target, item, staging.Updated)
+	staged(t, target, item, staging.OutcomeUpdated)
 	same(t, want, tree(t, target.Workspace))
 	must(t, os.RemoveAll(filepath.Join(target.Workspace, "s", "review")))
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 	same(t, want, tree(t, target.Workspace))
 	if runtime.GOOS != "windows" {
 		must(t, os.Chmod(filepath.Join(target.Workspace, "s", "review", "SKILL.md"), 0o755))
-		staged(t, target, item, staging.Updated)
+		staged(t, target, item, staging.OutcomeUpdated)
 		same(t, want, tree(t, target.Workspace))
 	}
 }
@@ -254,12 +254,12 @@ func TestEditedFilesStay(t *testing.T) {
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
 	root := source(t, map[string]string{"references/a.md": "a", "references/b.md": "b"}, "review")
 	item := items(t, root)[0]
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 	fill(t, target.Workspace, map[string]string{"s/review/references/a.md": "edited", "s/review/notes.md": "added"})
 	edited := tree(t, target.Workspace)
 	fill(t, root, map[string]string{"skills/review/references/b.md": "b, again"})
 
-	r := staged(t, target, item, staging.Refused)
+	r := staged(t, target, item, staging.OutcomeRefused)
 	if !errors.Is(r.Err, staging.ErrModified) || !slices.Equal(r.Kept, []string{"review/references/a.md"}) {
 		t.Errorf("%+v", r)
 	}
@@ -267,14 +267,14 @@ func TestEditedFilesStay(t *testing.T) {
 
 	r = unstage(t, target)[0]
 	slices.Sort(r.Kept)
-	if r.Outcome != staging.Removed || !slices.Equal(r.Kept, []string{"review/notes.md", "review/references/a.md"}) {
+	if r.Outcome != staging.OutcomeRemoved || !slices.Equal(r.Kept, []string{"review/notes.md", "review/references/a.md"}) {
 		t.Errorf("%+v", r)
 	}
 	if got := files(t, target, "."); !maps.Equal(got, map[string]string{"review/references/a.md": "edited", "review/notes.md": "added"}) {
 		t.Errorf("%q", got)
 	}
 	// What is left is the user's now.
-	if r := staged(t, target, item, staging.Refused); !errors.Is(r.Err, staging.ErrExists) || !slices.Equal(r.Kept, []string{"review"}) {
+	if r := staged(t, target, item, staging.OutcomeRefused); !errors.Is(r.Err, staging.ErrExists) || !slices.Equal(r.Kept, []string{"review"}) {
 		t.Errorf("%+v", r)
 	}
 	if got := files(t, target, "."); len(got) != 2 {
@@ -287,7 +287,7 @@ func TestFilesOfOthersStay(t *testing.T) {
 	root := source(t, map[string]string{"scripts/run.py": "1", "references/gone/a.md": "a"}, "review")
 	item := items(t, root)[0]
 	item.Scripts = true
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 	others := map[string]string{
 		"review/scripts/__pycache__/run.pyc": "cache", "review/scripts/__pycache__/deep/x": "x", "review/references/gone/mine.md": "mine",
 		"review/top.md": "top", "review/link": "-> nowhere",
@@ -296,7 +296,7 @@ func TestFilesOfOthersStay(t *testing.T) {
 	must(t, os.RemoveAll(filepath.Join(root, "skills", "review", "references")))
 	fill(t, root, map[string]string{"skills/review/scripts/run.py": "2"})
 
-	staged(t, target, item, staging.Updated)
+	staged(t, target, item, staging.OutcomeUpdated)
 	want := map[string]string{"review/SKILL.md": skillMD("review"), "review/scripts/run.py": "2", "review/link": "nowhere"}
 	for p, text := range others {
 		if !strings.HasPrefix(text, "->") {
@@ -317,7 +317,7 @@ func TestFilesOfOthersStay(t *testing.T) {
 	// A new file that would take the place of theirs is not written.
 	fill(t, root, map[string]string{"skills/review/TOP.md": "new"})
 	before := tree(t, target.Workspace)
-	r := staged(t, target, item, staging.Refused)
+	r := staged(t, target, item, staging.OutcomeRefused)
 	if !errors.Is(r.Err, staging.ErrModified) || !slices.Equal(r.Kept, []string{"review/top.md"}) {
 		t.Errorf("%+v", r)
 	}
@@ -359,7 +359,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 			if c.kept == "" {
 				r, c.kept = results[1], "\u017fecond"
 			}
-			if r.Outcome != staging.Refused || !errors.Is(r.Err, staging.ErrExists) || !slices.Equal(r.Kept, []string{c.kept}) {
+			if r.Outcome != staging.OutcomeRefused || !errors.Is(r.Err, staging.ErrExists) || !slices.Equal(r.Kept, []string{c.kept}) {
 				t.Errorf("%+v", r)
 			}
 			unstage(t, target)
@@ -411,10 +411,10 @@ func TestRefusedSkills(t *testing.T) { // [P1] [P6]
 			fill(t, target.Workspace, map[string]string{"mine": "mine"})
 			before := tree(t, target.Workspace)
 			results := stage(t, target, all...)
-			if r := results[1]; r.Outcome != staging.Refused || !errors.Is(r.Err, c.want) || strings.Contains(fmt.Sprint(r.Err), "\u202e") || strings.Contains(fmt.Sprint(r.Err), base) {
+			if r := results[1]; r.Outcome != staging.OutcomeRefused || !errors.Is(r.Err, c.want) || strings.Contains(fmt.Sprint(r.Err), "\u202e") || strings.Contains(fmt.Sprint(r.Err), base) {
 				t.Errorf("%s: %v, want %v", r.Outcome, r.Err, c.want)
 			}
-			if r := results[0]; r.Outcome != staging.Staged {
+			if r := results[0]; r.Outcome != staging.OutcomeStaged {
 				t.Errorf("the other: %+v", r)
 			}
 			if _, err := os.Lstat(filepath.Join(target.Workspace, "s", "review")); !errors.Is(err, fs.ErrNotExist) {
@@ -439,7 +439,7 @@ func TestNothingStaged(t *testing.T) {
 		staging.Item{Skill: s}, staging.Item{Skill: s, Name: "../x"}, staging.Item{Skill: s, Name: ".plugberth"}, one)
 	want := []error{staging.ErrItem, staging.ErrItem, skills.ErrNoFiles, staging.ErrItem, staging.ErrItem, staging.ErrLimit}
 	for i, r := range results {
-		if r.Outcome != staging.Refused || !errors.Is(r.Err, want[i]) {
+		if r.Outcome != staging.OutcomeRefused || !errors.Is(r.Err, want[i]) {
 			t.Errorf("item %d: %+v, want %v", i, r, want[i])
 		}
 	}
@@ -484,7 +484,7 @@ func TestStageNames(t *testing.T) {
 	second := item
 	second.Name = "second"
 	results := stage(t, target, item, second, item)
-	if results[0].Outcome != staging.Staged || results[1].Outcome != staging.Staged || !errors.Is(results[2].Err, staging.ErrItem) {
+	if results[0].Outcome != staging.OutcomeStaged || results[1].Outcome != staging.OutcomeStaged || !errors.Is(results[2].Err, staging.ErrItem) {
 		t.Errorf("%+v", results)
 	}
 	if got := files(t, target, "second"); got["SKILL.md"] != skillMD("review") {
@@ -496,7 +496,7 @@ func TestStageNames(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	item.Package = "renamed"
-	staged(t, target, item, staging.Unchanged)
+	staged(t, target, item, staging.OutcomeUnchanged)
 	if st, err = target.Status(context.Background()); err != nil || st[0].Package != "renamed" {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -512,7 +512,7 @@ func TestStageFromMemory(t *testing.T) {
 	l, err := skills.Load(context.Background(), root, "skills", skills.Options{})
 	must(t, err)
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
-	staged(t, target, staging.Item{Skill: l.Skills[0], Scripts: true}, staging.Staged)
+	staged(t, target, staging.Item{Skill: l.Skills[0], Scripts: true}, staging.OutcomeStaged)
 	if got := files(t, target, "review"); len(got) != 3 {
 		t.Errorf("%q", got)
 	}
@@ -525,7 +525,7 @@ func TestStageFromMemory(t *testing.T) {
 func TestStageAtTheTop(t *testing.T) {
 	target := staging.Target{Workspace: t.TempDir(), Dir: "."}
 	item := items(t, source(t, nil, "review"))[0]
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 	unstage(t, target)
 	if got := tree(t, target.Workspace); len(got) != 1 {
 		t.Errorf("%q", got)
@@ -569,7 +569,7 @@ func TestTargets(t *testing.T) { // [P1]
 			}
 			same(t, before, tree(t, target.Workspace))
 			if strings.HasPrefix(name, "state") || strings.HasPrefix(name, "link") {
-				if _, err := target.Unstage(ctx); !errors.Is(err, staging.ErrTarget) {
+				if _, err := target.UnstageAll(ctx); !errors.Is(err, staging.ErrTarget) {
 					t.Error(err)
 				}
 				if _, err := target.Status(ctx); !errors.Is(err, staging.ErrTarget) {
@@ -592,7 +592,7 @@ func TestWorkspaceMayBeALink(t *testing.T) {
 	base := t.TempDir()
 	fill(t, base, map[string]string{"real/": "", "ws": "-> real"})
 	target := staging.Target{Workspace: filepath.Join(base, "ws"), Dir: "s"}
-	staged(t, target, items(t, source(t, nil, "review"))[0], staging.Staged)
+	staged(t, target, items(t, source(t, nil, "review"))[0], staging.OutcomeStaged)
 	unstage(t, target)
 	if got := tree(t, filepath.Join(base, "real")); len(got) != 1 {
 		t.Errorf("%q", got)
@@ -623,7 +623,7 @@ func TestLinksPutThereLater(t *testing.T) { // [P1]
 
 	now := tree(t, target.Workspace)
 	for i, want := range []string{"review", "second/references", "third/SKILL.md"} {
-		r := staged(t, target, all[i], staging.Refused)
+		r := staged(t, target, all[i], staging.OutcomeRefused)
 		if !errors.Is(r.Err, staging.ErrModified) || !slices.Equal(r.Kept, []string{want}) {
 			t.Errorf("%+v", r)
 		}
@@ -673,7 +673,7 @@ func TestRecordsAreNotBelieved(t *testing.T) {
 			}
 			fill(t, target.Workspace, map[string]string{at: record})
 			before := tree(t, target.Workspace)
-			if r := staged(t, target, all[1], staging.Refused); !errors.Is(r.Err, staging.ErrRecord) && name != "link" && name != "directory" {
+			if r := staged(t, target, all[1], staging.OutcomeRefused); !errors.Is(r.Err, staging.ErrRecord) && name != "link" && name != "directory" {
 				t.Errorf("%+v", r)
 			}
 			same(t, before, tree(t, target.Workspace))
@@ -682,7 +682,7 @@ func TestRecordsAreNotBelieved(t *testing.T) {
 				t.Errorf("%+v, %v", st, err)
 			}
 			results := unstage(t, target)
-			if len(results) != 2 || results[0].Outcome != staging.Removed || results[1].Outcome != staging.Refused {
+			if len(results) != 2 || results[0].Outcome != staging.OutcomeRemoved || results[1].Outcome != staging.OutcomeRefused {
 				t.Errorf("%+v", results)
 			}
 			if got := files(t, target, "."); got["review/SKILL.md"] != "mine" {
@@ -704,14 +704,14 @@ func TestBusy(t *testing.T) {
 		if _, err := target.Stage(context.Background(), item); !errors.Is(err, staging.ErrBusy) {
 			t.Error(err)
 		}
-		if _, err := target.Unstage(context.Background()); !errors.Is(err, staging.ErrBusy) {
+		if _, err := target.UnstageAll(context.Background()); !errors.Is(err, staging.ErrBusy) {
 			t.Error(err)
 		}
 		if st, err := target.Status(context.Background()); err != nil || len(st) != 1 || !errors.Is(st[0].Err, staging.ErrBusy) {
 			t.Errorf("%+v, %v", st, err)
 		}
 	})
-	staged(t, first, item, staging.Staged)
+	staged(t, first, item, staging.OutcomeStaged)
 	if inside != 1 {
 		t.Errorf("%d times inside", inside)
 	}
@@ -734,7 +734,7 @@ func TestConcurrentRuns(t *testing.T) {
 				if i%2 == 0 {
 					_, err = target.Stage(context.Background(), all...)
 				} else {
-					_, err = target.Unstage(context.Background())
+					_, err = target.UnstageAll(context.Background())
 				}
 				if err != nil && !errors.Is(err, staging.ErrBusy) {
 					t.Error(err)

@@ -39,14 +39,14 @@ func TestSpecialFiles(t *testing.T) { // [P6]
 	must(t, syscall.Mkfifo(filepath.Join(root, "skills", "review", "references", "pipe"), 0o644))
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
 	inTime(t, func() {
-		if r := staged(t, target, item, staging.Refused); !errors.Is(r.Err, paths.ErrNotRegular) {
+		if r := staged(t, target, item, staging.OutcomeRefused); !errors.Is(r.Err, paths.ErrNotRegular) {
 			t.Errorf("%+v", r)
 		}
 	})
 	must(t, os.Remove(filepath.Join(root, "skills", "review", "references", "pipe")))
 	// What is left out by rule is not looked at.
 	must(t, syscall.Mkfifo(filepath.Join(root, "skills", "review", "scripts", "pipe"), 0o644))
-	staged(t, target, item, staging.Staged)
+	staged(t, target, item, staging.OutcomeStaged)
 
 	staged1 := filepath.Join(target.Workspace, "s", "review")
 	must(t, os.Remove(filepath.Join(staged1, "references", "a.md")))
@@ -54,7 +54,7 @@ func TestSpecialFiles(t *testing.T) { // [P6]
 		must(t, syscall.Mkfifo(filepath.Join(staged1, filepath.FromSlash(p)), 0o644))
 	}
 	inTime(t, func() {
-		if r := staged(t, target, item, staging.Refused); !errors.Is(r.Err, staging.ErrModified) {
+		if r := staged(t, target, item, staging.OutcomeRefused); !errors.Is(r.Err, staging.ErrModified) {
 			t.Errorf("%+v", r)
 		}
 		if r := unstage(t, target)[0]; len(r.Kept) != 2 {
@@ -86,7 +86,7 @@ func TestUnreadableSource(t *testing.T) {
 	root := source(t, map[string]string{"references/a.md": "a"}, "review")
 	must(t, os.Chmod(filepath.Join(root, "skills", "review", "references", "a.md"), 0))
 	target := staging.Target{Workspace: t.TempDir(), Dir: "s"}
-	if r := staged(t, target, items(t, root)[0], staging.Refused); !errors.Is(r.Err, fs.ErrPermission) {
+	if r := staged(t, target, items(t, root)[0], staging.OutcomeRefused); !errors.Is(r.Err, fs.ErrPermission) {
 		t.Errorf("%+v", r)
 	}
 }

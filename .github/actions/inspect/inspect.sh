@@ -5,13 +5,35 @@
 set -euo pipefail
 export LC_ALL=C # bytes are bytes, and the order of patterns is one everywhere
 
-# annotate shows a message beside the job: level, then text.
-annotate() {
-	local text=$2
-	text=${text//'%'/%25}
+# escaped sets text to what stands for a text in a command to the runner.
+escaped() {
+	text=${1//'%'/%25}
 	text=${text//$'\r'/%0D}
 	text=${text//$'\n'/%0A}
+}
+
+# annotate shows a message beside the job: level, then text.
+annotate() {
+	escaped "$2"
 	printf '::%s title=inspect::%s\n' "$1" "$text"
+}
+
+# annotations shows the findings of a severity at their lines: severity, the level
+# that stands for it, how many at the most. What it reads are lines of inspect.
+annotations() {
+	local line place file shown=0
+	while IFS= read -r line && [ "$shown" -lt "$3" ]; do
+		# The first place in the line is that of the finding.
+		[[ $line =~ :([0-9]+):([0-9]+):\ (error|warning|info):\  ]] || continue
+		[ "${BASH_REMATCH[3]}" = "$1" ] || continue
+		place="line=${BASH_REMATCH[1]},col=${BASH_REMATCH[2]}"
+		escaped "${line%%"${BASH_REMATCH[0]}"*}"
+		file=${text//:/%3A}
+		file=${file//,/%2C}
+		escaped "${line#*"${BASH_REMATCH[0]}"}"
+		printf '::%s file=%s,%s,title=inspect::%s\n' "$2" "$file" "$place" "$text"
+		shown=$((shown + 1))
+	done <"$work/lines"
 }
 
 # output sets an output of the step: name, then value. The value may hold
@@ -38,6 +60,10 @@ for input in lint:"${INSPECT_LINT:-false}" lenient:"${INSPECT_LENIENT:-false}"; 
 	*) failed "${input%%:*} is neither true nor false" ;;
 	esac
 done
+case ${INSPECT_ANNOTATIONS:-true} in
+true | false) ;;
+*) failed "annotations is neither true nor false" ;;
+esac
 case ${INSPECT_FAIL_ON:-error} in
 error | warning | never) flags+=(-fail-on "${INSPECT_FAIL_ON:-error}") ;;
 *) failed "fail-on is none of error, warning and never" ;;
@@ -89,6 +115,14 @@ status=0
 printf '::stop-commands::%s\n' "$secret"
 cat "$work/text" "$work/trouble"
 printf '::%s::\n' "$secret"
+
+# One error is left for what the step itself has to say.
+if [ "${INSPECT_ANNOTATIONS:-true}" = true ]; then
+	"$work/inspect.exe" -lines "${flags[@]}" -- "${paths[@]}" >"$work/lines" 2>/dev/null || true
+	annotations error error 9
+	annotations warning warning 10
+	annotations info notice 10
+fi
 
 if [ -n "${INSPECT_SARIF:-}" ]; then
 	again=0
