@@ -59,7 +59,7 @@ func TestAuthorizer(t *testing.T) { // [R8] [Q1]
 		t.Run(name, func(t *testing.T) {
 			asked = 0
 			s, err := Connect(t.Context(), p, one, "s", Options{Egress: DesktopEgress(), ConnectTimeout: 5 * time.Second,
-				Credentials: func(context.Context, ServerID) (Credentials, error) { return Credentials{OAuth: tt.handler}, nil }})
+				Credentials: func(context.Context, CredentialsRequest) (Credentials, error) { return Credentials{OAuth: tt.handler}, nil }})
 			if err == nil {
 				s.Close()
 			}

@@ -1202,11 +1202,11 @@ func TestQuestionEndsWithSession(t *testing.T) { // [R4]
 				}
 				defer h.Close(context.Background())
 				open := h.dialer.open
-				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
 					if srv.Name() == "memory" {
-						return m.open(ctx, p, srv, id, creds)
+						return m.open(ctx, p, srv, id, give)
 					}
-					return open(ctx, p, srv, id, creds)
+					return open(ctx, p, srv, id, give)
 				}
 				if err := h.Add(one, p); err != nil {
 					t.Fatal(err)
