@@ -60,6 +60,7 @@ type dialer struct {
 type hooks struct {
 	toolsChanged func()
 	gone         func(error)
+	used         func(s *Session, ctx context.Context, err error)
 }
 
 func newDialer(opts Options) (*dialer, error) {
@@ -248,7 +249,7 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		return nil, err
 	}
 	s := &Session{
-		id: id, limits: d.opts.Limits, wait: d.opts.CallTimeout, link: l,
+		id: id, entry: srv.Digest(), limits: d.opts.Limits, wait: d.opts.CallTimeout, link: l, used: hooks.used,
 		ended: make(chan struct{}), shutDone: make(chan struct{}),
 	}
 	// The session outlives ctx, whose deadline is for the handshake.

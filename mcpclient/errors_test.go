@@ -109,7 +109,7 @@ func TestRemoteErrorTexts(t *testing.T) { // [R3] [R8]
 		"a website": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html>"))
-		}, `mcpclient: the server failed: calling "initialize": sending "initialize": unsupported content type "text/html"`},
+		}, `mcpclient: the server failed: unsupported content type "text/html"`},
 		"nothing at all": {silent(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			"mcpclient: the server failed: it did not connect in time"},
 	} {

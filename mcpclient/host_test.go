@@ -1274,7 +1274,7 @@ func TestForgottenSession(t *testing.T) {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		forgotten.Store(*last.Load(), true)
-		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || errors.Is(err, ErrNotSent) {
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || !errors.Is(err, ErrNotSent) {
 			t.Fatalf("round %d, forgotten: %v", i, err)
 		}
 	}

@@ -68,6 +68,9 @@ func openRemote(ctx context.Context, srv *plugin.Server, id ServerID, opts *Opti
 	if err != nil {
 		return nil, err
 	}
+	if err := usableHeaders(creds.Headers); err != nil {
+		return nil, err
+	}
 	g := newGuard(own, opts)
 	g.ownURL = u
 	g.log = g.log.With("mcp", id)
