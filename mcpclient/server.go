@@ -60,6 +60,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type ServerState struct {
 	ID     ServerID
 	Type   plugin.Transport
+	Origin string // of a remote server's url, as in [CredentialsRequest]; "" for stdio
 	Status Status
 	// Err says why the server is failed, disabled, unsupported or closed, and
 	// for a connected one why its tools could not be listed; nil otherwise.
@@ -126,6 +127,7 @@ type server struct {
 	p        *plugin.Plugin
 	conf     *plugin.Server
 	findings finding.List
+	origin   string // of a remote server
 
 	ctx    context.Context // ends when the server is removed
 	cancel context.CancelCauseFunc
@@ -168,6 +170,9 @@ func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *ser
 	s := &server{host: h, id: id, p: p, conf: conf, findings: remoteFindings(conf), since: time.Now()}
 	if stdio, ok := conf.Stdio(); ok {
 		s.findings = loaderFindings(conf.Name(), stdio.Env, onWindows)
+	}
+	if remote, ok := conf.Remote(); ok {
+		s.origin = originText(remote.URL)
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
 	switch conf.Status() {
@@ -564,7 +569,7 @@ func (s *server) state() ServerState {
 }
 
 func (s *server) stateLocked() ServerState {
-	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
+	st := ServerState{ID: s.id, Type: s.conf.Type(), Origin: s.origin, Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
 	if s.sess != nil {
 		st.Info, st.CallErr = s.sess.Info(), s.callErr
 	}
