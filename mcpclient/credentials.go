@@ -38,8 +38,8 @@ type Credentials struct {
 // stored for a server belongs to the place that it was stored for: an update of
 // the plugin can lead the same server elsewhere, or start another program.
 type CredentialsRequest struct {
-	ID   ServerID
-	Type plugin.Transport
+	ID   ServerID         // which server asks
+	Type plugin.Transport // over which transport
 	// Origin is where a remote server's credentials go: scheme://host, and :port
 	// where it is not the scheme's own, in lower case and one form for each
 	// origin. Empty for stdio.

@@ -85,12 +85,12 @@ func ExampleHost_Call() {
 		switch {
 		case errors.Is(err, mcpclient.ErrUnknownTool), errors.Is(err, mcpclient.ErrArguments):
 			fmt.Println("the agent's fault")
+		case errors.As(err, &unauthorized): // before ErrNotSent, which a 401 is too
+			fmt.Println("log in:", unauthorized.Status, unauthorized.Schemes, unauthorized.Scope)
 		case errors.Is(err, mcpclient.ErrNotSent):
 			fmt.Println("may be made again")
 		case errors.As(err, &exit):
 			fmt.Println("its program ended:", exit.Stderr)
-		case errors.As(err, &unauthorized):
-			fmt.Println("log in:", unauthorized.Status, unauthorized.Scope)
 		case errors.Is(err, mcpclient.ErrLimit), errors.Is(err, mcpclient.ErrServer):
 			fmt.Println("nobody knows whether the server did it")
 		case err == nil:

@@ -559,7 +559,9 @@ var ErrHeld = fmt.Errorf("%w: it is held back until it is accepted", ErrUnknownT
 // held back. The result is the server's
 // and not to be trusted: its structured content fits the tool's output schema,
 // its size is bounded, and its text is as it came; [ResultText] makes it safe
-// for a prompt.
+// for a prompt. A server that puts a credential which it was given into a result
+// gives it to whoever reads that: honest results hold such values too, the name of
+// a tenant say, so they are not masked.
 //
 // The text of an error has no value of a header, an environment or a URL's query in
 // it, and what it quotes of a server is escaped and cut. It does name what the
