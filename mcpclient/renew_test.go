@@ -319,3 +319,36 @@ func TestCredentialsRequest(t *testing.T) { // [R12]
 		}
 	})
 }
+
+// TestTurnedAwayLater: a call whose answers a server turns away has been begun
+// there, and is not one that was not carried out.
+func TestTurnedAwayLater(t *testing.T) { // [R5] [R14]
+	noLeaks(t)
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return asks(once(mcp.InputRequestMap{"r": &mcp.ListRootsParams{}}))
+	}, &mcp.StreamableHTTPOptions{Stateless: true})
+	var calls atomic.Int32
+	ts := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := readAgain(r)
+		if err != nil {
+			return
+		}
+		if strings.Contains(body, `"method":"tools/call"`) && calls.Add(1) > 1 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	s, err := Connect(t.Context(), loadServers(t, map[string]any{"s": remoteEntry(ts.URL)}), one, "s", Options{
+		Egress:   DesktopEgress(),
+		Handlers: Handlers{Roots: func(context.Context, ServerID) ([]*mcp.Root, error) { return nil, nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.CallTool(t.Context(), "ask", nil, CallOptions{})
+	if u := (*UnauthorizedError)(nil); !errors.As(err, &u) || errors.Is(err, ErrNotSent) || calls.Load() != 2 {
+		t.Errorf("after %d requests: %v", calls.Load(), err)
+	}
+}
