@@ -325,7 +325,7 @@ func TestCredentialsRequest(t *testing.T) { // [R12]
 func TestTurnedAwayLater(t *testing.T) { // [R5] [R14]
 	noLeaks(t)
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
-		return asks(once(mcp.InputRequestMap{"r": &mcp.ListRootsParams{}}))
+		return asks(once(mcp.InputRequestMap{"e": &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}}}}))
 	}, &mcp.StreamableHTTPOptions{Stateless: true})
 	var calls atomic.Int32
 	ts := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -340,8 +340,10 @@ func TestTurnedAwayLater(t *testing.T) { // [R5] [R14]
 		inner.ServeHTTP(w, r)
 	}))
 	s, err := Connect(t.Context(), loadServers(t, map[string]any{"s": remoteEntry(ts.URL)}), one, "s", Options{
-		Egress:   DesktopEgress(),
-		Handlers: Handlers{Roots: func(context.Context, ServerID) ([]*mcp.Root, error) { return nil, nil }},
+		Egress: DesktopEgress(),
+		Handlers: Handlers{Elicit: func(context.Context, ServerID, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
