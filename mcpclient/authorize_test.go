@@ -59,7 +59,9 @@ func TestAuthorizer(t *testing.T) { // [R8] [Q1]
 		t.Run(name, func(t *testing.T) {
 			asked = 0
 			s, err := Connect(t.Context(), p, one, "s", Options{Egress: DesktopEgress(), ConnectTimeout: 5 * time.Second,
-				Credentials: func(context.Context, ServerID) (Credentials, error) { return Credentials{OAuth: tt.handler}, nil }})
+				Credentials: func(context.Context, CredentialsRequest) (Credentials, error) {
+					return Credentials{OAuth: tt.handler}, nil
+				}})
 			if err == nil {
 				s.Close()
 			}
@@ -72,3 +74,83 @@ func TestAuthorizer(t *testing.T) { // [R8] [Q1]
 		})
 	}
 }
+
+// denied is what an authorization server answers to a refresh token that is no
+// longer good, with or without saying so in the form of RFC 6749.
+func denied(status int, code string) error {
+	return &oauth2.RetrieveError{Response: &http.Response{StatusCode: status}, ErrorCode: code, Body: []byte("s3cret")}
+}
+
+// TestSpentToken: a refresh token that is no longer good leads to a new login, and
+// one that cannot be had to an error that a host knows for that. One that cannot
+// be renewed just now leads to neither.
+func TestSpentToken(t *testing.T) { // [R8] [R12]
+	expired := oauth2.ReuseTokenSource(nil, (&oauth2.Config{}).TokenSource(context.Background(), &oauth2.Token{AccessToken: "old", Expiry: time.Now().Add(-time.Hour)}))
+	_, noRefresh := expired.Token()
+	no := errors.New("log in first")
+	for name, tt := range map[string]struct {
+		failure error
+		login   error
+		asked   int
+		says    string
+	}{
+		"invalid_grant":         {denied(400, "invalid_grant"), nil, 1, ""},
+		"without a code":        {denied(400, ""), nil, 1, ""},
+		"the client is unknown": {denied(401, "invalid_client"), nil, 1, ""},
+		"no refresh token":      {noRefresh, nil, 1, ""},
+		"nobody logs in":        {denied(400, "invalid_grant"), no, 1, "mcpclient: the server wants authorization (401), for the scope \"a\", and the host's OAuth handler failed: log in first"},
+		"not available":         {denied(503, ""), nil, 0, "mcpclient: the server failed: the authorization server gave no token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			srv := streamable(t, nil, func(h http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Header.Get("Authorization") != "Bearer new" {
+						w.Header().Set("WWW-Authenticate", `Bearer scope="a"`)
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					h.ServeHTTP(w, r)
+				})
+			})
+			asked := 0
+			source := func() (oauth2.TokenSource, error) { return failing{tt.failure}, nil }
+			handler := &oauthFunc{}
+			handler.source = func() (oauth2.TokenSource, error) { return source() }
+			handler.authorize = func() error {
+				asked++
+				if tt.login == nil {
+					source = func() (oauth2.TokenSource, error) {
+						return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "new"}), nil
+					}
+				}
+				return tt.login
+			}
+			p := loadServers(t, map[string]any{"s": remoteEntry(srv.URL)})
+			s, err := Connect(t.Context(), p, one, "s", Options{Egress: DesktopEgress(),
+				Credentials: func(context.Context, CredentialsRequest) (Credentials, error) {
+					return Credentials{OAuth: handler}, nil
+				}})
+			if err == nil {
+				s.Close()
+			}
+			if asked != tt.asked || (err == nil) != (tt.says == "") {
+				t.Fatalf("asked %d times: %v", asked, err)
+			}
+			if err == nil {
+				return
+			}
+			var want *UnauthorizedError
+			if got := errors.As(err, &want); got != (tt.login != nil) || err.Error() != tt.says {
+				t.Errorf("%t: %v", got, err)
+			}
+			if tt.login != nil && (!errors.Is(err, no) || want.Scope != "a") {
+				t.Errorf("%v, %+v", err, want)
+			}
+		})
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Token() (*oauth2.Token, error) { return nil, f.err }

@@ -123,7 +123,7 @@ func TestPersonsTimeDoesNotCount(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts.ConnectTimeout, opts.AskTimeout = 0, 0
 				opts.Consent = func(context.Context, ConsentRequest) error { time.Sleep(tt.consent); return nil }
-				opts.Credentials = func(context.Context, ServerID) (Credentials, error) {
+				opts.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
 					time.Sleep(tt.credentials)
 					return Credentials{}, nil
 				}
@@ -187,7 +187,7 @@ func TestLoginDoesNotCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := Options{Egress: DesktopEgress(), ConnectTimeout: tt.connect, AskTimeout: tt.ask}
-			opts.Credentials = func(context.Context, ServerID) (Credentials, error) {
+			opts.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
 				return Credentials{OAuth: &slowLogin{takes: 2500 * time.Millisecond}}, nil
 			}
 			p := loadServers(t, map[string]any{"s": map[string]any{"type": string(plugin.TransportStreamableHTTP), "url": localhost(ts)}})

@@ -53,13 +53,14 @@ type dialer struct {
 	opts     Options
 	consents *consents
 	// open makes the link; tests put their own here.
-	open func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error)
+	open func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error)
 }
 
 // hooks are what the owner of a session hears of it. They do not block.
 type hooks struct {
 	toolsChanged func()
 	gone         func(error)
+	used         func(s *Session, ctx context.Context, err error)
 }
 
 func newDialer(opts Options) (*dialer, error) {
@@ -72,11 +73,11 @@ func newDialer(opts Options) (*dialer, error) {
 	return d, nil
 }
 
-func (d *dialer) openLink(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+func (d *dialer) openLink(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
 	if srv.Type() == plugin.TransportStdio {
-		return openStdio(ctx, p, id, &d.opts, d.consents, creds)
+		return openStdio(ctx, p, id, &d.opts, d.consents, give)
 	}
-	return openRemote(ctx, srv, id, &d.opts, creds)
+	return openRemote(ctx, srv, id, &d.opts, give)
 }
 
 // An attempt is one try at a handshake.
@@ -107,20 +108,17 @@ func (d *dialer) connect(ctx context.Context, p *plugin.Plugin, srv *plugin.Serv
 	}
 	ctx, cancel := withClock(ctx, d.opts.ConnectTimeout, d.opts.AskTimeout)
 	defer cancel()
-	creds, err := d.credentials(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	oauth := &authorizer{host: creds.OAuth}
-	if creds.OAuth != nil {
-		creds.OAuth = oauth
-	}
+	oauth := &authorizer{}
+	keeper := &keeper{d: d, oauth: oauth}
 	var why error
 	for i, a := range attempts(srv.Type(), d.opts.ConnectTimeout) {
-		s, err := d.try(ctx, p, srv, id, creds, hooks, a)
+		s, err := d.try(ctx, p, srv, id, keeper.give, hooks, a)
 		if err == nil {
 			oauth.connected.Store(true)
 			return s, nil
+		}
+		if keeper.err != nil {
+			return nil, keeper.err
 		}
 		if why == nil || betterReason(ctx, srv.Type(), err) {
 			why = err
@@ -171,9 +169,37 @@ func againOlder(t plugin.Transport, err error) bool {
 		wire.Code == jsonrpc.CodeInvalidRequest || wire.Code == mcp.CodeUnsupportedProtocolVersion)
 }
 
+// A giver gives what the host has for a server.
+type giver func(context.Context, CredentialsRequest) (Credentials, error)
+
+// A keeper asks the host once while one connection is made, and again only where
+// the question has changed.
+type keeper struct {
+	d     *dialer
+	oauth *authorizer
+	asked CredentialsRequest // the zero value: not yet
+	creds Credentials
+	err   error // of the host
+}
+
+func (k *keeper) give(ctx context.Context, req CredentialsRequest) (Credentials, error) {
+	if req != k.asked {
+		creds, err := k.d.credentials(ctx, req)
+		if err != nil {
+			k.err = err
+			return Credentials{}, err
+		}
+		if creds.OAuth != nil {
+			k.oauth.host, creds.OAuth = creds.OAuth, k.oauth
+		}
+		k.asked, k.creds = req, creds
+	}
+	return k.creds, nil
+}
+
 // credentials asks the host, no longer than ctx lives. What it panics with may
 // hold a secret, so that is not shown.
-func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, error) {
+func (d *dialer) credentials(ctx context.Context, req CredentialsRequest) (Credentials, error) {
 	if d.opts.Credentials == nil {
 		return Credentials{}, nil
 	}
@@ -191,7 +217,7 @@ func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, err
 			}
 			given <- a
 		}()
-		creds, err := d.opts.Credentials(ctx, id)
+		creds, err := d.opts.Credentials(ctx, req)
 		a = answer{creds, err}
 	}()
 	select {
@@ -209,13 +235,13 @@ func (d *dialer) credentials(ctx context.Context, id ServerID) (Credentials, err
 }
 
 // try makes one link and shakes hands over it.
-func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials, hooks hooks, a attempt) (*Session, error) {
+func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver, hooks hooks, a attempt) (*Session, error) {
 	if a.budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = withClock(ctx, a.budget, d.opts.AskTimeout)
 		defer cancel()
 	}
-	l, err := d.open(ctx, p, srv, id, creds)
+	l, err := d.open(ctx, p, srv, id, give)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, ErrNotAllowed) {
 			return nil, connectError(cause)
@@ -223,7 +249,7 @@ func (d *dialer) try(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, 
 		return nil, err
 	}
 	s := &Session{
-		id: id, limits: d.opts.Limits, wait: d.opts.CallTimeout, link: l,
+		id: id, entry: srv.Digest(), limits: d.opts.Limits, wait: d.opts.CallTimeout, link: l, used: hooks.used,
 		ended: make(chan struct{}), shutDone: make(chan struct{}),
 	}
 	// The session outlives ctx, whose deadline is for the handshake.

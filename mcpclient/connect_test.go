@@ -91,7 +91,7 @@ func TestConnectRefuses(t *testing.T) { // [R12] [R2] [R7]
 		"a plugin in memory":    {p, "s", Options{Consent: allow, DataRoot: t.TempDir()}, plugin.ErrNoDirectory},
 		"no egress policy":      {remote, "s", Options{}, ErrNotAllowed},
 		"an empty policy":       {remote, "s", Options{Egress: &Egress{}}, ErrNotAllowed},
-		"credentials that fail": {p, "s", Options{Credentials: func(context.Context, ServerID) (Credentials, error) { return Credentials{}, errBroken }}, errBroken},
+		"credentials that fail": {remote, "s", Options{Egress: DesktopEgress(), Credentials: func(context.Context, CredentialsRequest) (Credentials, error) { return Credentials{}, errBroken }}, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Connect(t.Context(), tt.p, one, tt.server, tt.opts)
@@ -103,7 +103,7 @@ func TestConnectRefuses(t *testing.T) { // [R12] [R2] [R7]
 			}
 		})
 	}
-	_, err := Connect(t.Context(), p, one, "s", Options{Credentials: func(context.Context, ServerID) (Credentials, error) { panic("secret") }})
+	_, err := Connect(t.Context(), remote, one, "s", Options{Egress: DesktopEgress(), Credentials: func(context.Context, CredentialsRequest) (Credentials, error) { panic("secret") }})
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a panic in the host's function: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/plugberth/plugberth/internal/printable"
+	"github.com/plugberth/plugberth/plugin"
 )
 
 // Credentials are what a host gives for one server. Printed, logged or encoded
@@ -30,6 +31,25 @@ type Credentials struct {
 	// requests should go through the client that [OAuthClient] returns, which
 	// the same Egress judges.
 	OAuth auth.OAuthHandler
+}
+
+// CredentialsRequest is what a host decides on when it gives credentials: which
+// server asks for them, over which transport, and where they would go. What was
+// stored for a server belongs to the place that it was stored for: an update of
+// the plugin can lead the same server elsewhere, or start another program.
+type CredentialsRequest struct {
+	ID   ServerID         // which server asks
+	Type plugin.Transport // over which transport
+	// Origin is where a remote server's credentials go: scheme://host, and :port
+	// where it is not the scheme's own, in lower case and one form for each
+	// origin. Empty for stdio.
+	Origin string
+	// URL is the url of a remote server as it is configured, for an OAuth handler
+	// or where several servers have one origin. Empty for stdio.
+	URL string
+	// Digest is that of what would get them: the [plugin.LaunchPlan] that Consent
+	// has allowed, or [plugin.Server.Digest] of a remote server.
+	Digest string
 }
 
 // credentialNames is what may be shown of Credentials.

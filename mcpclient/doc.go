@@ -45,8 +45,13 @@
 //   - [Options].Egress decides on the address of each connection to a remote
 //     server, after its name is resolved. [DesktopEgress] and [ServiceEgress]
 //     are the usual choices.
-//   - [Options].Credentials gives what the host knows for a server. It goes to
-//     that server's configured origin and nowhere else.
+//   - [Options].Credentials gives what the host has for a server at the place
+//     that it is told of. It goes to that server's configured origin and nowhere
+//     else.
+//
+// Consent is for programs: no code of a remote server runs here. A host that wants
+// its user to agree to each remote server compares [plugin.Server.Digest] with what
+// the user agreed to, before [Host.Add].
 //
 // # Choices
 //

@@ -39,17 +39,17 @@ func TestErrorTexts(t *testing.T) { // [R3] [R4] [Q1]
 			o.Consent = func(context.Context, ConsentRequest) error { return errors.New("not today") }
 		}, ErrNotAllowed, "mcpclient: the host's policy does not allow it: the host did not consent to start it: not today"},
 		"credentials": {"normal", func(o *Options) {
-			o.Credentials = func(context.Context, ServerID) (Credentials, error) { return Credentials{}, errBroken }
+			o.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) { return Credentials{}, errBroken }
 		}, errBroken, "mcpclient: no credentials: broken"},
 		"credentials that never come": {"normal", func(o *Options) {
 			soonUp(o)
-			o.Credentials = func(ctx context.Context, _ ServerID) (Credentials, error) {
+			o.Credentials = func(ctx context.Context, _ CredentialsRequest) (Credentials, error) {
 				<-t.Context().Done()
 				return Credentials{}, nil
 			}
 		}, context.DeadlineExceeded, "mcpclient: no credentials: the host's function did not answer in time: context deadline exceeded"},
 		"a credential that no environment holds": {"normal", func(o *Options) {
-			o.Credentials = func(context.Context, ServerID) (Credentials, error) {
+			o.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
 				return Credentials{Env: map[string]string{"KEY": "s3cret\x00"}}, nil
 			}
 		}, ErrServer, `mcpclient: the server failed: its environment cannot be made: there is a NUL character in the value of "KEY", which stands in the credentials`},
@@ -63,7 +63,7 @@ func TestErrorTexts(t *testing.T) { // [R3] [R4] [Q1]
 		t.Run(name, func(t *testing.T) {
 			opts := testOptions(t)
 			opts.GracePeriod = 100 * time.Millisecond
-			opts.Credentials = func(context.Context, ServerID) (Credentials, error) {
+			opts.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
 				return Credentials{Env: map[string]string{"API_TOKEN": "s3cret-token"}}, nil
 			}
 			if tt.tweak != nil {
@@ -109,7 +109,7 @@ func TestRemoteErrorTexts(t *testing.T) { // [R3] [R8]
 		"a website": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html>"))
-		}, `mcpclient: the server failed: calling "initialize": sending "initialize": unsupported content type "text/html"`},
+		}, `mcpclient: the server failed: unsupported content type "text/html"`},
 		"nothing at all": {silent(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			"mcpclient: the server failed: it did not connect in time"},
 	} {
@@ -132,7 +132,7 @@ func TestRemoteErrorTexts(t *testing.T) { // [R3] [R8]
 // its errors.
 func TestAnsweredErrorIsMasked(t *testing.T) { // [R8]
 	opts := testOptions(t)
-	opts.Credentials = func(context.Context, ServerID) (Credentials, error) {
+	opts.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
 		return Credentials{Env: map[string]string{"API_TOKEN": "s3cret-token"}}, nil
 	}
 	s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)

@@ -85,12 +85,12 @@ func ExampleHost_Call() {
 		switch {
 		case errors.Is(err, mcpclient.ErrUnknownTool), errors.Is(err, mcpclient.ErrArguments):
 			fmt.Println("the agent's fault")
+		case errors.As(err, &unauthorized): // before ErrNotSent, which a 401 is too
+			fmt.Println("log in:", unauthorized.Status, unauthorized.Schemes, unauthorized.Scope)
 		case errors.Is(err, mcpclient.ErrNotSent):
 			fmt.Println("may be made again")
 		case errors.As(err, &exit):
 			fmt.Println("its program ended:", exit.Stderr)
-		case errors.As(err, &unauthorized):
-			fmt.Println("log in:", unauthorized.Status, unauthorized.Scope)
 		case errors.Is(err, mcpclient.ErrLimit), errors.Is(err, mcpclient.ErrServer):
 			fmt.Println("nobody knows whether the server did it")
 		case err == nil:
@@ -151,12 +151,13 @@ func ExampleConsent() {
 	// demo/local idle env sets "PYTHONPATH", by which Python and its package managers can be made to load or start code: look at its value before you allow the server
 }
 
-// A token goes to the server that it is for, and nowhere else.
+// A token goes to the place that it was given for, and nowhere else: not to
+// where an update of the plugin leads the server.
 func ExampleCredentials() {
 	opts := mcpclient.Options{
 		Egress: mcpclient.ServiceEgress(),
-		Credentials: func(_ context.Context, id mcpclient.ServerID) (mcpclient.Credentials, error) {
-			if id.Plugin != "demo" || id.Server != "tickets" {
+		Credentials: func(_ context.Context, req mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
+			if req.ID.Plugin != "demo" || req.ID.Server != "tickets" || req.Origin != "https://tickets.example" {
 				return mcpclient.Credentials{}, nil
 			}
 			return mcpclient.Credentials{Headers: http.Header{"Authorization": {"Bearer secret"}}}, nil
@@ -164,10 +165,18 @@ func ExampleCredentials() {
 		// The service redirects to its other address, to which the token does not go.
 		Origins: func(mcpclient.ServerID) []string { return []string{"https://eu.tickets.example"} },
 	}
-	creds, err := opts.Credentials(context.Background(), mcpclient.ServerID{Plugin: "demo", Server: "tickets"})
-	fmt.Println(creds, err)
+	req := mcpclient.CredentialsRequest{
+		ID:     mcpclient.ServerID{Plugin: "demo", Server: "tickets"},
+		Type:   plugin.TransportStreamableHTTP,
+		Origin: "https://tickets.example",
+		URL:    "https://tickets.example/mcp",
+	}
+	fmt.Println(opts.Credentials(context.Background(), req))
+	req.Origin, req.URL = "https://elsewhere.example", "https://elsewhere.example/mcp"
+	fmt.Println(opts.Credentials(context.Background(), req))
 	// Output:
 	// credentials(headers: Authorization; env: ; oauth: false) <nil>
+	// credentials(headers: ; env: ; oauth: false) <nil>
 }
 
 // A server may ask the user something, and for the directories it may work in.

@@ -129,10 +129,15 @@ func ExamplePins() {
 		log.Fatal(err)
 	}
 	fmt.Println(len(h.Tools()), "tools,", len(h.Held()), "held back")
+	for _, tool := range h.Held() {
+		_, err := h.Call(ctx, tool.Name, nil, mcpclient.CallOptions{})
+		fmt.Println("it waits:", errors.Is(err, mcpclient.ErrHeld), "and is not new:", pins.Known(tool))
+	}
 	h.Accept(h.Held()...) // once its user has seen them
 	fmt.Println(len(h.Tools()), "tools,", len(h.Held()), "held back")
 	// Output:
 	// 0 tools, 1 held back
+	// it waits: true and is not new: false
 	// 1 tools, 0 held back
 }
 

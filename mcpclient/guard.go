@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,6 +221,15 @@ func (g *guard) setReason(err error) {
 	g.reason = err
 }
 
+func (g *guard) isLost() bool {
+	select {
+	case <-g.lost:
+		return true
+	default:
+		return false
+	}
+}
+
 func (g *guard) lose(err error) {
 	g.setReason(err)
 	g.once.Do(func() { close(g.lost) })
@@ -309,6 +319,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if out.Method == http.MethodGet && !g.legacy {
 		return x.stream()
 	}
+	if sent, ok := tells(req.Context()); ok {
+		defer sent()
+	}
 	resp, err := x.send()
 	if err != nil {
 		release()
@@ -393,6 +406,16 @@ func (x *exchange) send() (*http.Response, error) {
 	}
 	out := &remoteError{kind: ErrServer, text: x.to.String() + " does not answer: ", cause: err, fatal: x.g.legacy}
 	var opErr *net.OpError
+	var tlsErr *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) && x.g.proxied:
+		return nil, unsent(x.req, &remoteError{kind: ErrServer, cause: err, fatal: x.g.legacy,
+			text: "the proxy that the host chose wants authorization (407), so " + x.to.String() + " was not reached"})
+	case errors.As(err, &tlsErr), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		out.text = "no TLS connection to " + x.to.String() + " came about: "
+		_ = unsent(x.req, out)
+	}
 	if errors.As(err, &opErr) && (opErr.Op == "dial" || opErr.Op == "proxyconnect") {
 		out.text = x.to.String() + " cannot be reached: "
 		_ = unsent(x.req, out)
@@ -410,10 +433,13 @@ func (x *exchange) admit(resp *http.Response) (*http.Response, error) {
 		if id := resp.Header.Get("Mcp-Session-Id"); id != "" && g.session == "" {
 			g.session, g.sessionFrom = id, x.to
 		}
-		if resp.StatusCode <= 299 && x.out.Method == http.MethodPost {
+		if resp.StatusCode <= 299 && x.out.Method == http.MethodPost && !g.isLost() {
 			g.reason = nil // the session goes on
 		}
 		g.mu.Unlock()
+	}
+	if resp.StatusCode <= 299 && x.out.Method == http.MethodPost {
+		taken(x.req.Context())
 	}
 	if err := x.wrap(resp); err != nil {
 		_ = resp.Body.Close()
@@ -446,14 +472,24 @@ func (x *exchange) admitFailure(resp *http.Response) (*http.Response, error) {
 		return resp, nil // the session is at its end
 	case status == http.StatusUnauthorized, status == http.StatusForbidden && resp.Header.Get("WWW-Authenticate") != "":
 		err := unauthorized(resp)
-		if g.oauth && x.to == g.own && x.out.Method == http.MethodPost {
+		post := x.to == g.own && x.out.Method == http.MethodPost
+		if post && status == http.StatusUnauthorized && x.req.Response == nil {
+			turnedAway(x.req.Context(), err) // RFC 9110 §15.5.2: it has not been applied
+		}
+		if post && g.oauth {
 			g.unauthorized.Store(err)
 			return resp, nil // the SDK asks the handler
+		}
+		if post && status == http.StatusUnauthorized {
+			g.lose(err) // the host has something else by the next connection
 		}
 		_ = resp.Body.Close()
 		return nil, err
 	case status == http.StatusNotFound && (g.legacy && x.out.Method == http.MethodPost || x.out.Header.Get("Mcp-Session-Id") != ""):
 		err := &remoteError{kind: ErrServer, text: "the server has forgotten the session (404)", cause: mcp.ErrSessionMissing, fatal: true}
+		if x.out.Method == http.MethodPost && x.req.Response == nil {
+			turnedAway(x.req.Context(), err) // MCP: a session that has ended takes no request
+		}
 		g.lose(err)
 		_ = resp.Body.Close()
 		if g.legacy {
@@ -572,6 +608,22 @@ func contentType(resp *http.Response) string {
 	return "no type"
 }
 
+// maxSchemes is how many schemes of a server an error names.
+const maxSchemes = 8
+
+// isToken reports whether a text is a token of HTTP (RFC 9110 §5.6.2), and no
+// longer than a name is.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !alnum && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
 // unauthorized reads what a server says of the authorization that it wants.
 func unauthorized(resp *http.Response) *UnauthorizedError {
 	e := &UnauthorizedError{Status: resp.StatusCode}
@@ -580,6 +632,9 @@ func unauthorized(resp *http.Response) *UnauthorizedError {
 		return e // its text is the server's
 	}
 	for _, c := range challenges {
+		if scheme := strings.ToLower(c.Scheme); isToken(scheme) && len(e.Schemes) < maxSchemes && !slices.Contains(e.Schemes, scheme) {
+			e.Schemes = append(e.Schemes, scheme)
+		}
 		if c.Scheme == "bearer" {
 			e.ResourceMetadata, e.Scope = c.Params["resource_metadata"], c.Params["scope"]
 		}

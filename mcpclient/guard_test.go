@@ -597,7 +597,7 @@ func TestStatuses(t *testing.T) {
 				if errors.As(err, &u) != (code == 401) || code == 401 && (u.Status != 401 || u.Scope != "a b" || u.ResourceMetadata != "https://server.example/.well-known/x?secret") {
 					t.Errorf("%#v", u)
 				}
-				gone := code == 404 && typ == plugin.TransportSSE
+				gone := code == 401 || code == 404 && typ == plugin.TransportSSE
 				select {
 				case <-l.done():
 					if !gone {

@@ -53,6 +53,22 @@ func fixedHeaders(configured map[string]string, credentials http.Header) http.He
 	return out
 }
 
+// usableHeaders says which header of the credentials no request can have, without
+// its value. One that was pasted with its line end is such.
+func usableHeaders(credentials http.Header) error {
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
+		if !isToken(name) {
+			return fmt.Errorf("mcpclient: the credentials have a header %s, which is no name of one", printable.Quote(name))
+		}
+		for _, v := range credentials[name] {
+			if !validFieldValue(v) {
+				return fmt.Errorf("mcpclient: the credentials' header %s has a value with a line end or another control character", printable.Quote(name))
+			}
+		}
+	}
+	return nil
+}
+
 // addFixed adds headers to those of a request, where they are not set.
 func addFixed(to, fixed http.Header) {
 	for name, values := range fixed {

@@ -327,8 +327,9 @@ func (h *Host) openServers() ([]*server, error) {
 }
 
 // Refresh tries servers that failed again without waiting for [Retry], asks the
-// host's consent and credentials again for those that were refused, lists the
-// tools of the others anew, and returns when that is done; the states say what
+// host's consent and credentials again for those that were refused, connects
+// again to those that refused the last call with an [UnauthorizedError], lists
+// the tools of the others anew, and returns when that is done; the states say what
 // became of each. Without ids it does so for all servers. It fails with the error
 // of ctx, with [ErrClosed], or, before it does anything, with [ErrNoServer].
 func (h *Host) Refresh(ctx context.Context, ids ...ServerID) error {
@@ -499,7 +500,7 @@ func (h *Host) refuseName(t *table, name string) string {
 
 func sameTools(a, b []Tool) bool {
 	return slices.EqualFunc(a, b, func(a, b Tool) bool {
-		return a.Name == b.Name && a.Digest == b.Digest && a.Server == b.Server
+		return a.Name == b.Name && a.Digest == b.Digest && a.Entry == b.Entry && a.Server == b.Server
 	})
 }
 
@@ -541,29 +542,53 @@ func (o Outcome) String() string {
 	return "failed"
 }
 
-// ErrUnknownTool: no tool is exposed under that name, or it is held back.
+// MarshalText writes what [Outcome.String] returns.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// ErrUnknownTool: no tool is exposed under that name.
 var ErrUnknownTool = errors.New("mcpclient: no such tool")
+
+// ErrHeld: the tool of that name is held back by [Pins]. It matches
+// [ErrUnknownTool].
+var ErrHeld = fmt.Errorf("%w: it is held back until it is accepted", ErrUnknownTool)
 
 // Call calls a tool by its exposed name, connecting to its server where it is
 // not. Arguments are a JSON object, or nothing. An error of the tool is a
 // result with IsError; what [Session.CallTool] says of errors holds here, with
-// [ErrUnknownTool] for a name that is not exposed. The result is the server's
+// [ErrUnknownTool] for a name that is not exposed and [ErrHeld] for one that is
+// held back. The result is the server's
 // and not to be trusted: its structured content fits the tool's output schema,
 // its size is bounded, and its text is as it came; [ResultText] makes it safe
-// for a prompt.
+// for a prompt. A server that puts a credential which it was given into a result
+// gives it to whoever reads that: honest results hold such values too, the name of
+// a tenant say, so they are not masked.
+//
+// The text of an error has no value of a header, an environment or a URL's query in
+// it, and what it quotes of a server is escaped and cut. It does name what the
+// host's operator has to know: the server's origin, the addresses that were
+// dialed, the proxy, for a program the end of its stderr. So it is for a log and
+// for who chose the policy. What a model, or a tenant of a service, may learn of
+// that network is the host's to decide, by the errors that errors.Is and errors.As
+// find.
 func (h *Host) Call(ctx context.Context, name string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
 	r, ok := h.table.Load().routes[name]
 	switch {
 	case h.ctx.Err() != nil:
 		return nil, notSent(ErrClosed)
 	case !ok:
-		return nil, unknownTool(name)
+		return nil, h.unexposed(name, nil)
 	}
 	return h.call(ctx, r, arguments, opts)
 }
 
-func unknownTool(name string) error {
-	return notSent(fmt.Errorf("%w: %s", ErrUnknownTool, printable.Quote(name)))
+// unexposed says why no tool is exposed under a name, of those on the servers
+// that are seen. nil sees all.
+func (h *Host) unexposed(name string, sees func(ServerID) bool) error {
+	why := ErrUnknownTool
+	if slices.ContainsFunc(h.table.Load().held, func(t Tool) bool { return t.Name == name && (sees == nil || sees(t.Server)) }) {
+		why = ErrHeld
+	}
+	return notSent(fmt.Errorf("%w: %s", why, printable.Quote(name)))
 }
 
 func (h *Host) call(ctx context.Context, r route, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
@@ -602,7 +627,7 @@ func (h *Host) renew(r route) (route, error) {
 	h.rebuild()
 	now, ok := h.table.Load().routes[r.tool.Name]
 	if !ok || now.server != r.server {
-		return r, unknownTool(r.tool.Name)
+		return r, h.unexposed(r.tool.Name, func(id ServerID) bool { return id == r.server.id })
 	}
 	return now, nil
 }

@@ -1202,11 +1202,11 @@ func TestQuestionEndsWithSession(t *testing.T) { // [R4]
 				}
 				defer h.Close(context.Background())
 				open := h.dialer.open
-				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+				h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
 					if srv.Name() == "memory" {
-						return m.open(ctx, p, srv, id, creds)
+						return m.open(ctx, p, srv, id, give)
 					}
-					return open(ctx, p, srv, id, creds)
+					return open(ctx, p, srv, id, give)
 				}
 				if err := h.Add(one, p); err != nil {
 					t.Fatal(err)
@@ -1274,7 +1274,7 @@ func TestForgottenSession(t *testing.T) {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		forgotten.Store(*last.Load(), true)
-		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || errors.Is(err, ErrNotSent) {
+		if _, err := h.Call(t.Context(), "mcp__p__s__t", nil, CallOptions{}); !errors.Is(err, ErrServer) || !errors.Is(err, ErrNotSent) {
 			t.Fatalf("round %d, forgotten: %v", i, err)
 		}
 	}

@@ -36,8 +36,8 @@ func (l *slowClose) close(ctx context.Context, closed <-chan struct{}) error {
 func slowClosing(h *Host) <-chan *slowClose {
 	opened := make(chan *slowClose, 16)
 	open := h.dialer.open
-	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
-		l, err := open(ctx, p, srv, id, creds)
+	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
+		l, err := open(ctx, p, srv, id, give)
 		if err != nil {
 			return nil, err
 		}
@@ -550,8 +550,8 @@ func TestRefusedWhileConnected(t *testing.T) { // [R15]
 	m.set("s", echo("t"))
 	h := newMemoryHost(t, &m, HostOptions{Retry: Retry{Min: 1, Max: 1}})
 	open := h.dialer.open
-	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
-		l, err := open(ctx, p, srv, id, creds)
+	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
+		l, err := open(ctx, p, srv, id, give)
 		return refusedLink{l}, err
 	}
 	if err := h.Add(one, memoryPlugin(t, "p", "s")); err != nil {

@@ -76,7 +76,10 @@ func (m *memory) crash(name string) {
 	l.end()
 }
 
-func (m *memory) open(ctx context.Context, _ *plugin.Plugin, _ *plugin.Server, id ServerID, _ Credentials) (link, error) {
+func (m *memory) open(ctx context.Context, _ *plugin.Plugin, _ *plugin.Server, id ServerID, give giver) (link, error) {
+	if _, err := give(ctx, CredentialsRequest{ID: id}); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	make, ok := m.servers[id.Server]
 	m.mu.Unlock()

@@ -64,9 +64,10 @@ type Options struct {
 	// credentials does not go there in any case.
 	Origins func(id ServerID) []string
 
-	// Credentials gives what the host knows for a server. It is asked each time
-	// that a connection is made. nil gives none.
-	Credentials func(ctx context.Context, id ServerID) (Credentials, error)
+	// Credentials gives what the host has for a server at the place that the
+	// request says. It is asked each time that a connection is made, for a stdio
+	// server after Consent. An error fails the connection. nil gives none.
+	Credentials func(ctx context.Context, req CredentialsRequest) (Credentials, error)
 
 	// Handlers answer what servers ask of their client.
 	Handlers Handlers

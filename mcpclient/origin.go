@@ -80,6 +80,19 @@ func originOf(u *url.URL) (origin, error) {
 	return o, nil
 }
 
+// originText is the origin of a URL as a text, "" where it has none.
+func originText(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	o, err := originOf(u)
+	if err != nil {
+		return ""
+	}
+	return o.String()
+}
+
 // allowedOrigins asks the host for the origins that a server may lead to. One
 // that cannot be used, and a panic, refuse the server: what the host means is
 // not known then.

@@ -36,7 +36,7 @@ type remoteLink struct {
 // only in the OAuth handler of the host, which is called without one: all that
 // goes over the network is bounded here, and ends with close. Whoever connects
 // must still not wait for Connect itself after the context has ended.
-func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Options, creds Credentials) (link, error) {
+func openRemote(ctx context.Context, srv *plugin.Server, id ServerID, opts *Options, give giver) (link, error) {
 	remote, ok := srv.Remote()
 	if !ok {
 		return nil, broken("server %s is no remote server", printable.Quote(srv.Name()))
@@ -62,6 +62,15 @@ func openRemote(_ context.Context, srv *plugin.Server, id ServerID, opts *Option
 		}
 	}
 
+	creds, err := give(ctx, CredentialsRequest{
+		ID: id, Type: srv.Type(), Digest: srv.Digest(), Origin: own.String(), URL: remote.URL,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := usableHeaders(creds.Headers); err != nil {
+		return nil, err
+	}
 	g := newGuard(own, opts)
 	g.ownURL = u
 	g.log = g.log.With("mcp", id)

@@ -61,7 +61,7 @@ func remoteOptions() *Options {
 // be left.
 func linkTo(t *testing.T, srv *plugin.Server, opts *Options, creds Credentials) *remoteLink {
 	t.Helper()
-	l, err := openRemote(t.Context(), srv, ServerID{Plugin: "demo", Server: "s"}, opts, creds)
+	l, err := openRemote(t.Context(), srv, ServerID{Plugin: "demo", Server: "s"}, opts, given(creds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,4 +317,9 @@ func (l *logText) String() string {
 
 func (l *logText) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// given is what a host gives whatever is asked.
+func given(creds Credentials) giver {
+	return func(context.Context, CredentialsRequest) (Credentials, error) { return creds, nil }
 }

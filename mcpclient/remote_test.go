@@ -96,25 +96,25 @@ func TestOpenRemoteRefuses(t *testing.T) {
 	srv := remoteServer(t, plugin.TransportStreamableHTTP, "https://server.example/mcp?key=query-secret", nil)
 	opts := remoteOptions()
 	opts.Egress = nil
-	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, given(Credentials{})); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("without a policy: %v", err)
 	}
-	if _, err := openRemote(t.Context(), &plugin.Server{}, ServerID{}, remoteOptions(), Credentials{}); !errors.Is(err, ErrServer) {
+	if _, err := openRemote(t.Context(), &plugin.Server{}, ServerID{}, remoteOptions(), given(Credentials{})); !errors.Is(err, ErrServer) {
 		t.Errorf("no remote server: %v", err)
 	}
 	opts.Egress = &Egress{}
-	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, given(Credentials{})); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("with a policy that allows nothing: %v", err)
 	}
 	opts.Egress = ServiceEgress()
 	for _, address := range []string{"http://127.0.0.1:1/", "https://10.0.0.1/", "https://[fd00::1]/"} {
 		srv := remoteServer(t, plugin.TransportStreamableHTTP, address, nil)
-		if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+		if _, err := openRemote(t.Context(), srv, ServerID{}, opts, given(Credentials{})); !errors.Is(err, ErrNotAllowed) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	opts.Origins = origins("mcp.example.com")
-	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, Credentials{}); !errors.Is(err, ErrNotAllowed) {
+	if _, err := openRemote(t.Context(), srv, ServerID{}, opts, given(Credentials{})); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("with an origin that is none: %v", err)
 	}
 }

@@ -17,10 +17,16 @@ import (
 )
 
 // UnauthorizedError says that a remote server wants authorization, or more of
-// it than it got. It matches [ErrServer].
+// it than it got. It matches [ErrServer]. After a 401 the session is over, and the
+// next use connects again with what [Options].Credentials gives by then; after a
+// 403 it lives on, and [Host.Refresh] connects again.
 type UnauthorizedError struct {
-	// Status is 401 or 403.
+	// Status is 401, or 403 with a WWW-Authenticate header. A 403 without one says
+	// nothing of authorization and is an error like any other.
 	Status int
+	// Schemes are the authentication schemes that the server names, such as bearer
+	// or basic, in lower case and in its order; nil where it names none.
+	Schemes []string
 	// ResourceMetadata is the URL that the server names for the discovery of
 	// its authorization server (RFC 9728 §5.1), as it was sent; "" if none.
 	ResourceMetadata string
@@ -114,6 +120,9 @@ func broken(format string, args ...any) error {
 
 // known returns the error of ours in a chain, or nil.
 func known(err error) error {
+	if a := (*authorizeError)(nil); errors.As(err, &a) {
+		return a
+	}
 	if u := (*UnauthorizedError)(nil); errors.As(err, &u) {
 		return u
 	}
@@ -225,20 +234,29 @@ func (s *secrets) hide(text string) string {
 
 // show makes an error safe to show, with what is known beside it.
 func (s *secrets) show(err, reason error) error {
-	text := err.Error()
-	if k := known(err); k != nil {
-		text = k.Error() // the rest is the way that it took through the SDK
-	} else if reason != nil {
+	text := plainText(err)
+	if reason != nil && known(err) == nil {
 		text = reason.Error()
-	} else if r := (*oauth2.RetrieveError)(nil); errors.As(err, &r) {
-		// Its text is the whole response of the authorization server.
-		text = "mcpclient: the authorization server gave no token"
-		if r.ErrorCode != "" {
-			text += ": " + r.ErrorCode
-		}
 	}
 	if text = s.hide(cleanURLs(text)); len(text) > maxShown {
 		text = text[:maxShown] + "…"
 	}
 	return &shownError{text: printable.Escape(text), err: err, reason: reason, secrets: s}
+}
+
+// plainText is the text of an error without the way that it took through the SDK,
+// and without what an authorization server sent.
+func plainText(err error) string {
+	if k := known(err); k != nil {
+		return k.Error()
+	}
+	if r := (*oauth2.RetrieveError)(nil); errors.As(err, &r) {
+		// Its text is the whole response of the authorization server.
+		text := "mcpclient: the authorization server gave no token"
+		if r.ErrorCode != "" {
+			text += ": " + r.ErrorCode
+		}
+		return text
+	}
+	return err.Error()
 }

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plugberth/plugberth/internal/printable"
 	"github.com/plugberth/plugberth/plugin"
@@ -25,7 +28,7 @@ const (
 	StatusConnecting                // being started or connected to
 	StatusConnected                 // ready
 	StatusFailed                    // failed or gone, or led where the host's policy refuses; the next use tries again, after a while
-	StatusDisabled                  // the host's policy refuses the server itself, until [Host.Refresh]
+	StatusDisabled                  // the host's policy refuses the server itself, by Consent or Egress say, until [Host.Refresh]
 	StatusUnsupported               // the host does not support its transport
 	StatusClosed                    // the host is closed, or does not have the server any more
 )
@@ -49,15 +52,24 @@ func (s Status) String() string {
 	return "unsupported"
 }
 
+// MarshalText writes what [Status.String] returns.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // ServerState is one server of a host at one moment: the server ID, of transport
 // Type.
 type ServerState struct {
 	ID     ServerID
 	Type   plugin.Transport
+	Origin string // of a remote server's url, as in [CredentialsRequest]; "" for stdio
 	Status Status
 	// Err says why the server is failed, disabled, unsupported or closed, and
 	// for a connected one why its tools could not be listed; nil otherwise.
-	Err     error
+	Err error
+	// CallErr says why the last call of a tool of a connected server came to
+	// nothing: the server did not answer, refused it, or broke a limit. It is nil
+	// again after a call that was answered, also with an error, and on a new
+	// connection.
+	CallErr error
 	Since   time.Time  // of the status
 	Info    ServerInfo // of a connected server
 	Tools   int        // exposed or held back
@@ -115,6 +127,7 @@ type server struct {
 	p        *plugin.Plugin
 	conf     *plugin.Server
 	findings finding.List
+	origin   string // of a remote server
 
 	ctx    context.Context // ends when the server is removed
 	cancel context.CancelCauseFunc
@@ -124,6 +137,7 @@ type server struct {
 	closed   bool
 	status   Status
 	err      error
+	callErr  error // of the session's last call
 	since    time.Time
 	sess     *Session
 	last     *Session  // the one before, which may not be gone yet
@@ -156,6 +170,9 @@ func newServer(h *Host, id ServerID, p *plugin.Plugin, conf *plugin.Server) *ser
 	s := &server{host: h, id: id, p: p, conf: conf, findings: remoteFindings(conf), since: time.Now()}
 	if stdio, ok := conf.Stdio(); ok {
 		s.findings = loaderFindings(conf.Name(), stdio.Env, onWindows)
+	}
+	if remote, ok := conf.Remote(); ok {
+		s.origin = originText(remote.URL)
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
 	switch conf.Status() {
@@ -264,7 +281,7 @@ func (s *server) fly(ctx context.Context, f *flight) {
 	s.host.log(slog.LevelDebug, "connecting to an MCP server", s.id, slog.String("type", string(s.conf.Type())))
 	var list *toolList
 	var listErr error
-	sess, err := s.host.dialer.connect(ctx, s.p, s.conf, s.id, hooks{toolsChanged: s.changed, gone: s.gone})
+	sess, err := s.host.dialer.connect(ctx, s.p, s.conf, s.id, hooks{toolsChanged: s.changed, gone: s.gone, used: s.used})
 	if err == nil {
 		list, listErr = sess.listTools(ctx)
 	}
@@ -282,7 +299,7 @@ func (s *server) fly(ctx context.Context, f *flight) {
 	f.sess, f.err = sess, err
 	s.flight = nil
 	if err == nil {
-		s.sess, s.born, s.retryAt = sess, time.Now(), time.Time{}
+		s.sess, s.born, s.retryAt, s.callErr = sess, time.Now(), time.Time{}, nil
 		if list != nil {
 			s.list = list
 		}
@@ -368,6 +385,9 @@ func (s *server) lost() {
 		s.turn(StatusFailed, err)
 	} else {
 		s.fail(err, false)
+		if s.failures == 1 && isRenewable(err) {
+			s.retryAt = time.Time{}
+		}
 	}
 	s.host.tell(s.stateLocked())
 	s.work.Go(func() {
@@ -375,6 +395,33 @@ func (s *server) lost() {
 		s.host.rebuild()
 		s.closeSession(sess)
 	})
+}
+
+// isRenewable reports whether a session ended in a way that another one is the
+// remedy of: the server has no such session any more, or wants other credentials.
+func isRenewable(err error) bool {
+	u := (*UnauthorizedError)(nil)
+	return errors.Is(err, mcp.ErrSessionMissing) || errors.As(err, &u)
+}
+
+// used hears what a call of a session came to. What the caller gave up, and an
+// error that the server answered with, says nothing of the server.
+func (s *server) used(sess *Session, ctx context.Context, err error) {
+	var answered *answerError
+	switch {
+	case err == nil:
+	case errors.As(err, &answered):
+		err = nil
+	case ctx.Err() != nil:
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sess != sess || sess.Err() != nil || errText(err) == errText(s.callErr) {
+		return
+	}
+	s.callErr = err
+	s.host.tell(s.stateLocked())
 }
 
 // gone hears from a session that it ended by itself. Who uses it may have
@@ -468,11 +515,14 @@ func (s *server) listNow(ctx context.Context, sess *Session) error {
 }
 
 // forgive lets the next use try at once, and ask the host again where it
-// refused.
+// refused, or where the server refused what the host gave.
 func (s *server) forgive() {
 	s.host.dialer.consents.forgetRefusals(s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if u := (*UnauthorizedError)(nil); s.sess != nil && errors.As(cmp.Or(s.callErr, s.err), &u) {
+		s.sess.finish(cmp.Or(s.callErr, s.err))
+	}
 	s.lost()
 	s.failures, s.retryAt = 0, time.Time{}
 	if s.status == StatusDisabled {
@@ -519,9 +569,9 @@ func (s *server) state() ServerState {
 }
 
 func (s *server) stateLocked() ServerState {
-	st := ServerState{ID: s.id, Type: s.conf.Type(), Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
+	st := ServerState{ID: s.id, Type: s.conf.Type(), Origin: s.origin, Status: s.status, Err: s.err, Since: s.since, Findings: slices.Clone(s.findings)}
 	if s.sess != nil {
-		st.Info = s.sess.Info()
+		st.Info, st.CallErr = s.sess.Info(), s.callErr
 	}
 	if s.list != nil {
 		st.Tools = len(s.exposed())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,20 +23,23 @@ import (
 // [Host.Session] and is safe for concurrent use.
 type Session struct {
 	id     ServerID
+	entry  string // the digest of its entry in mcp.json
 	limits Limits
 	wait   time.Duration // of a call
 	link   link
 	cs     *mcp.ClientSession
 	info   ServerInfo
-	answer mcp.MethodHandler // of what the server asks
-	asked  atomic.Int64      // questions of the server that are open
+	answer mcp.MethodHandler                                // of what the server asks
+	used   func(s *Session, ctx context.Context, err error) // what a call came to; may be nil
+	asked  atomic.Int64                                     // questions of the server that are open
 
 	ctx    context.Context // of what the session does of itself; ends with it
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex
-	over  bool
-	calls map[*callContext]struct{} // in flight
+	mu      sync.Mutex
+	over    bool
+	calls   map[*callContext]struct{} // in flight
+	aborted []*callContext            // that were in flight when the session ended
 
 	end    sync.Once
 	ended  chan struct{}
@@ -144,6 +148,7 @@ func (s *Session) Close() error {
 	s.finish(ErrClosed)
 	s.shut.Do(func() {
 		defer close(s.shutDone)
+		s.settle()
 		s.shutErr = closeLink(s.link, s.cs)
 	})
 	<-s.shutDone
@@ -197,8 +202,11 @@ type Progress struct {
 	Message string  // cleaned text of the server
 }
 
-// ErrNotSent is wrapped by the error of a call that has certainly not reached
-// the server, so that making it again is safe.
+// ErrNotSent is wrapped by the error of a call that has certainly not been
+// carried out, so that making it again is safe: it has not reached the server, or
+// the server turned it away with 401 (RFC 9110 §15.5.2: it has not been applied),
+// or with 404 because it has no such session any more (MCP, Streamable HTTP,
+// Session Management). The next call connects again.
 var ErrNotSent = errors.New("mcpclient: the call was not sent")
 
 // ErrArguments: the arguments of a call are not a JSON object. It is the
@@ -215,12 +223,21 @@ func notSent(err error) error {
 	if errors.Is(err, ErrNotSent) {
 		return err
 	}
-	return &notSentError{err}
+	return &notSentError{err: err}
 }
 
-type notSentError struct{ err error }
+type notSentError struct {
+	err     error
+	refused bool // by the server
+}
 
-func (e *notSentError) Error() string   { return e.err.Error() + " (nothing was sent)" }
+func (e *notSentError) Error() string {
+	if e.refused {
+		return e.err.Error() + " (it was not carried out)"
+	}
+	return e.err.Error() + " (nothing was sent)"
+}
+
 func (e *notSentError) Unwrap() []error { return []error{ErrNotSent, e.err} }
 
 // CallTool calls a tool by the server's own name for it. Arguments are a JSON
@@ -229,7 +246,7 @@ func (e *notSentError) Unwrap() []error { return []error{ErrNotSent, e.err} }
 // [ErrLimit], [ErrClosed], [ErrArguments] or the error of a context, with
 // [ErrNotSent] where that is certain, and a *jsonrpc.Error where the server answered with one.
 // Nothing is ever sent twice.
-func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawMessage, opts CallOptions) (*mcp.CallToolResult, error) {
+func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawMessage, opts CallOptions) (_ *mcp.CallToolResult, err error) {
 	if err := s.Err(); err != nil {
 		return nil, notSent(err)
 	}
@@ -249,6 +266,9 @@ func (s *Session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	}
 	call := s.begin(ctx, timeout)
 	defer call.end()
+	if s.used != nil {
+		defer func() { s.used(s, ctx, err) }()
+	}
 	if opts.Progress != nil {
 		token, done := s.progress.add(opts.Progress)
 		defer done()
@@ -271,7 +291,7 @@ var errCallTimeout error = &timeoutError{"it did not answer in time"}
 
 // callError says why a call has no result: the caller's own context first, then
 // what ended the session or the call, then what the SDK says.
-func (s *Session) callError(ctx, call context.Context, err error) error {
+func (s *Session) callError(ctx context.Context, call *callContext, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -284,6 +304,9 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 		}
 	default:
 	}
+	if why := call.refused.Load(); why != nil && !call.begun.Load() {
+		return &notSentError{explain(s.link, *why), true}
+	}
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
@@ -292,7 +315,7 @@ func (s *Session) callError(ctx, call context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrServer, cause)
 	}
 	err = explain(s.link, aborted(call, err))
-	if isUnsent(err) {
+	if isUnsent(err) && !call.begun.Load() {
 		return notSent(err)
 	}
 	return err
@@ -347,8 +370,21 @@ const ownText = "mcpclient: "
 // of. Its text may hold the server's, so it is shown briefly.
 type serverError struct{ err error }
 
-func (e *serverError) Error() string   { return ErrServer.Error() + ": " + brief(e.err.Error()) }
+func (e *serverError) Error() string {
+	return ErrServer.Error() + ": " + brief(withoutWay(e.err.Error()))
+}
 func (e *serverError) Unwrap() []error { return []error{ErrServer, e.err} }
+
+// way is what the SDK puts in front of an error that only passes it.
+var way = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: |mcpclient: )+`)
+
+// withoutWay cuts the way through the SDK off a text, unless it is all there is.
+func withoutWay(text string) string {
+	if rest := way.ReplaceAllString(text, ""); rest != "" {
+		return rest
+	}
+	return text
+}
 
 // progressRoutes lead a server's progress to the call that it belongs to.
 type progressRoutes struct {

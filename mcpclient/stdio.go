@@ -15,19 +15,19 @@ import (
 const planAttempts = 3
 
 // openStdio starts a stdio server of a plugin (AP §7.2.1, §9.1): it makes the
-// plan, has the host decide on it, makes the directories that the server needs
-// and launches it. opts have their defaults. The plan is made once more after
-// the host has decided, so that what is started is what was allowed, resolved
-// just before. It fails with [ErrNotAllowed] where the host's policy refuses,
+// plan, has the host decide on it, makes the directories that the server needs,
+// asks for credentials and launches it. opts have their defaults. The plan is
+// made once more after the host was asked, so that what is started is what was
+// allowed, resolved just before. It fails with [ErrNotAllowed] where the host's policy refuses,
 // with the context's error where that ended, and with [ErrServer].
-func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents, creds Credentials) (link, error) {
+func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents, give giver) (link, error) {
 	if opts.Consent == nil {
 		return nil, fmt.Errorf("%w: starting a server runs code of the package, and Options.Consent is not set", ErrNotAllowed)
 	}
 	if opts.DataRoot == "" {
 		return nil, fmt.Errorf("%w: a stdio server needs a data directory, and Options.DataRoot is not set", ErrNotAllowed)
 	}
-	plan, err := consentedPlan(ctx, p, id, opts, asked)
+	plan, creds, err := consentedPlan(ctx, p, id, opts, asked, give)
 	if err != nil {
 		return nil, err
 	}
@@ -62,19 +62,20 @@ func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options
 }
 
 // consentedPlan returns the plan that the host has allowed, with its directories
-// made.
-func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents) (*plugin.LaunchPlan, error) {
+// made, and what the host gives for it.
+func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options, asked *consents, give giver) (*plugin.LaunchPlan, Credentials, error) {
+	var creds Credentials
 	dataDir, err := plugin.DataDir(opts.DataRoot, id.Instance)
 	if err != nil {
 		if errors.Is(err, plugin.ErrInstance) {
-			return nil, err // which is the host's
+			return nil, creds, err // which is the host's
 		}
-		return nil, unplanned(err)
+		return nil, creds, unplanned(err)
 	}
 	plan, err := p.LaunchPlan(id.Server, dataDir)
 	for range planAttempts {
 		if err != nil {
-			return nil, unplanned(err)
+			return nil, creds, unplanned(err)
 		}
 		digest := plan.Digest()
 		answered := asking(ctx)
@@ -86,19 +87,22 @@ func consentedPlan(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Opt
 		})
 		answered()
 		if err != nil {
-			return nil, err
+			return nil, creds, err
 		}
 		if err := ensureDataDir(opts.DataRoot, id.Instance, plan.Dir); err != nil {
-			return nil, unplanned(err)
+			return nil, creds, unplanned(err)
+		}
+		if creds, err = give(ctx, CredentialsRequest{ID: id, Type: plugin.TransportStdio, Digest: digest}); err != nil {
+			return nil, creds, err
 		}
 		if plan, err = p.LaunchPlan(id.Server, dataDir); err == nil && plan.Digest() == digest {
-			return plan, nil
+			return plan, creds, nil
 		}
 	}
 	if err != nil {
-		return nil, unplanned(err)
+		return nil, creds, unplanned(err)
 	}
-	return nil, fmt.Errorf("%w: what would be started changed each time that the host had allowed it", ErrServer)
+	return nil, creds, fmt.Errorf("%w: what would be started changed each time that the host had allowed it", ErrServer)
 }
 
 // unplanned is an [ErrServer] for an error of package plugin, which begins as

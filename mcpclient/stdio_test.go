@@ -38,7 +38,7 @@ func TestStdioServerWorks(t *testing.T) {
 	var asked ConsentRequest
 	opts.Consent = func(_ context.Context, req ConsentRequest) error { asked = req; return nil }
 
-	opened, err := openStdio(t.Context(), loadPlugin(t, dir), testID, opts, &consents{}, Credentials{Env: map[string]string{"TOKEN": "host", "PLUGIN_DATA": "/evil"}})
+	opened, err := openStdio(t.Context(), loadPlugin(t, dir), testID, opts, &consents{}, given(Credentials{Env: map[string]string{"TOKEN": "host", "PLUGIN_DATA": "/evil"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestStdioServerWorks(t *testing.T) {
 func TestStdioOutlivesItsConnectContext(t *testing.T) {
 	noLeaks(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	opened, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, Credentials{})
+	opened, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, given(Credentials{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestStdioOutlivesItsConnectContext(t *testing.T) {
 	}
 	cancel()
 	l.echo(t)
-	if _, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, Credentials{}); !errors.Is(err, context.Canceled) {
+	if _, err := openStdio(ctx, testPlugin(t, "normal"), testID, testOptions(t), &consents{}, given(Credentials{})); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestStdioPackagedProgram(t *testing.T) {
 			id.Server = c.server
 			opts := testOptions(t)
 			opts.Environ[0] += ":/bin:/usr/bin"
-			opened, err := openStdio(t.Context(), p, id, opts, &consents{}, Credentials{Env: map[string]string{serverModeEnv: "normal"}})
+			opened, err := openStdio(t.Context(), p, id, opts, &consents{}, given(Credentials{Env: map[string]string{serverModeEnv: "normal"}}))
 			if c.err != "" {
 				mustFail(t, err, ErrServer, c.err)
 				if !errors.Is(err, c.is) {
@@ -276,7 +276,7 @@ func TestStdioIsRefusedWithoutPolicy(t *testing.T) {
 				return nil, errors.New("no")
 			})
 			c.tweak(opts)
-			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{})
+			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, given(Credentials{}))
 			mustFail(t, err, ErrNotAllowed, c.text)
 			if !errors.Is(err, c.is) {
 				t.Errorf("%v is no %v", err, c.is)
@@ -318,12 +318,12 @@ func TestStdioPlanChangesDuringConsent(t *testing.T) {
 		return nil
 	}
 	asked := &consents{}
-	_, err := openStdio(t.Context(), p, testID, opts, asked, Credentials{})
+	_, err := openStdio(t.Context(), p, testID, opts, asked, given(Credentials{}))
 	mustFail(t, err, ErrServer, "it did not start: this is as far as it goes")
 	if !slices.Equal(allowed, []string{"a", "b"}) || !slices.Equal(launched, []string{"b"}) {
 		t.Errorf("allowed %q, launched %q", allowed, launched)
 	}
-	if _, err := openStdio(t.Context(), p, testID, opts, asked, Credentials{}); err == nil || len(allowed) != 2 || len(launched) != 2 {
+	if _, err := openStdio(t.Context(), p, testID, opts, asked, given(Credentials{})); err == nil || len(allowed) != 2 || len(launched) != 2 {
 		t.Errorf("[R2] the same digest: %v, allowed %q, launched %q", err, allowed, launched)
 	}
 
@@ -338,11 +338,11 @@ func TestStdioPlanChangesDuringConsent(t *testing.T) {
 		set(name)
 		return nil
 	}
-	_, err = openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{})
+	_, err = openStdio(t.Context(), p, testID, opts, &consents{}, given(Credentials{}))
 	mustFail(t, err, ErrServer, "changed each time")
 	// And what leads outside meanwhile is refused.
 	opts.Consent = func(context.Context, ConsentRequest) error { set("/bin/sh"); return nil }
-	_, err = openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{})
+	_, err = openStdio(t.Context(), p, testID, opts, &consents{}, given(Credentials{}))
 	mustFail(t, err, paths.ErrEscape)
 	if len(launched) != 2 {
 		t.Errorf("launched %q", launched)
@@ -374,7 +374,7 @@ func TestStdioLaunchers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			opts := testOptions(t)
 			opts.Launcher = c.launch
-			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, Credentials{Env: map[string]string{"TOKEN": "s3cret-token"}})
+			_, err := openStdio(t.Context(), p, testID, opts, &consents{}, given(Credentials{Env: map[string]string{"TOKEN": "s3cret-token"}}))
 			mustFail(t, err, ErrServer, c.text)
 			if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("the error is not safe to show: %v", err)
@@ -389,7 +389,7 @@ func TestStdioLaunchers(t *testing.T) {
 		opts.Launcher = launcherFunc(func(context.Context, Launch) (Process, error) { <-release; return proc, nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
-		if _, err := openStdio(ctx, p, testID, opts, &consents{}, Credentials{}); !errors.Is(err, context.Canceled) {
+		if _, err := openStdio(ctx, p, testID, opts, &consents{}, given(Credentials{})); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 		close(release)

@@ -125,7 +125,7 @@ type testLink struct {
 // open starts the test server in a mode.
 func open(t testing.TB, mode string, opts *Options, creds Credentials) *testLink {
 	t.Helper()
-	l, err := openStdio(t.Context(), testPlugin(t, mode), testID, opts, &consents{}, creds)
+	l, err := openStdio(t.Context(), testPlugin(t, mode), testID, opts, &consents{}, given(creds))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,11 +87,11 @@ func TestStorm(t *testing.T) { // [R3] [R4] [R5] [R11] [R15]
 		t.Fatal(err)
 	}
 	open := h.dialer.open
-	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, creds Credentials) (link, error) {
+	h.dialer.open = func(ctx context.Context, p *plugin.Plugin, srv *plugin.Server, id ServerID, give giver) (link, error) {
 		if srv.Name() == "memory" {
-			return m.open(ctx, p, srv, id, creds)
+			return m.open(ctx, p, srv, id, give)
 		}
-		return open(ctx, p, srv, id, creds)
+		return open(ctx, p, srv, id, give)
 	}
 	pick := func() plugin.Instance { return instances[rand.IntN(len(instances))] }
 	ctx, stop := context.WithTimeout(t.Context(), duration)

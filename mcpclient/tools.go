@@ -41,6 +41,9 @@ type Tool struct {
 	// Digest is "sha256:" and the hash over what the server said of the tool;
 	// see [Pins].
 	Digest string
+	// Entry is the digest of the server's entry in mcp.json, which
+	// [plugin.Server.Digest] makes; see [Pins].
+	Entry string
 
 	output *toolschema.Schema
 }
@@ -119,7 +122,7 @@ func (s *Session) listTools(ctx context.Context) (*toolList, error) {
 			if size > s.limits.ToolBytes {
 				return nil, fmt.Errorf("%w: tools of more than %d bytes together", ErrLimit, s.limits.ToolBytes)
 			}
-			tool.Server = s.id
+			tool.Server, tool.Entry = s.id, s.entry
 			list.tools = append(list.tools, tool)
 		}
 		if cursor = res.NextCursor; cursor == "" {

@@ -92,7 +92,7 @@ func (v *View) Call(ctx context.Context, name string, arguments json.RawMessage,
 	}
 	r, ok := v.route(name)
 	if !ok {
-		return nil, unknownTool(name)
+		return nil, v.host.unexposed(name, v.sees)
 	}
 	ctx, done := v.bound(ctx)
 	defer done()

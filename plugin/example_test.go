@@ -199,6 +199,28 @@ func ExamplePlugin_LaunchPlan() {
 	// true
 }
 
+// A host remembers which remote servers its user agreed to. An update that leads
+// one of them elsewhere makes another digest.
+func ExampleServer_Digest() {
+	installed := func(url string) *plugin.Server {
+		p, err := plugin.LoadFS(context.Background(), fstest.MapFS{
+			"plugin.json": {Data: []byte(`{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "demo"}`)},
+			"mcp.json": {Data: []byte(`{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
+				"mcpServers": {"tickets": {"type": "streamable-http", "url": "` + url + `"}}}`)},
+		}, plugin.Options{})
+		if err != nil {
+			panic(err)
+		}
+		return p.Server("tickets")
+	}
+	agreed := installed("https://tickets.example/mcp").Digest()
+	fmt.Println(installed("https://tickets.example/mcp").Digest() == agreed)
+	fmt.Println(installed("https://elsewhere.example/mcp").Digest() == agreed)
+	// Output:
+	// true
+	// false
+}
+
 // A host asks its user once and starts a server later only if the plan is still
 // the one that was agreed to.
 func ExampleLaunchPlan_Digest() {

@@ -1,9 +1,6 @@
 package plugin
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -185,27 +182,10 @@ func planError(member string, err error) error {
 // and value of each in the order of the names' bytes, and the directory; each
 // text preceded by its length, lengths and numbers as 64-bit big-endian.
 func (l LaunchPlan) Digest() string {
-	h := sha256.New()
-	number := func(n int) {
-		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], uint64(n))
-		h.Write(b[:])
-	}
-	text := func(s string) {
-		number(len(s))
-		h.Write([]byte(s))
-	}
-	text("plugberth launch plan 1")
-	text(l.Program)
-	number(len(l.Args))
-	for _, a := range l.Args {
-		text(a)
-	}
-	number(len(l.Env))
-	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
-		text(name)
-		text(l.Env[name])
-	}
-	text(l.Dir)
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	d := newDigest("plugberth launch plan 1")
+	d.text(l.Program)
+	d.list(l.Args)
+	d.members(l.Env)
+	d.text(l.Dir)
+	return d.sum()
 }

@@ -255,6 +255,39 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// TestServerDigest: an entry's digest is the same wherever the plugin is, and
+// differs where the entry does. [E4]
+func TestServerDigest(t *testing.T) {
+	seen := map[string]string{}
+	for name, entry := range map[string]string{
+		"stdio":             `{"type":"stdio","command":"c"}`,
+		"args":              `{"type":"stdio","command":"c","args":["a"]}`,
+		"env":               `{"type":"stdio","command":"c","env":{"A":"1"}}`,
+		"cwd":               `{"type":"stdio","command":"c","cwd":"${PLUGIN_ROOT}"}`,
+		"remote":            `{"type":"streamable-http","url":"https://a.example/mcp"}`,
+		"another url":       `{"type":"streamable-http","url":"https://b.example/mcp"}`,
+		"another path":      `{"type":"streamable-http","url":"https://a.example/mcp2"}`,
+		"another transport": `{"type":"sse","url":"https://a.example/mcp"}`,
+		"a header":          `{"type":"streamable-http","url":"https://a.example/mcp","headers":{"X-A":"1"}}`,
+		"another value":     `{"type":"streamable-http","url":"https://a.example/mcp","headers":{"X-A":"2"}}`,
+	} {
+		files := map[string]string{"mcp.json": fill.Replace(servers(`"s":` + entry))}
+		digest := mustLoad(t, write(t, files)).Server("s").Digest()
+		if other, ok := seen[digest]; ok || len(digest) != len("sha256:")+64 {
+			t.Errorf("%q and %q have the digest %s", name, other, digest)
+		}
+		seen[digest] = name
+		if again := mustLoad(t, write(t, files)).Server("s").Digest(); again != digest {
+			t.Errorf("%s: in another place the digest is %s, not %s", name, again, digest)
+		}
+	}
+	// Computed by another program from the description.
+	const golden = "sha256:4f676b12fac60803da7699a07e9dc51100b9fa31ff9eef2b5c90dede79ad312c"
+	if seen[golden] != "a header" {
+		t.Errorf("no entry has the digest %s, but %v", golden, seen)
+	}
+}
+
 // TestLaunchDataDirLink: a link in the place of the data directory is refused,
 // one above it is the host's own. [E3]
 func TestLaunchDataDirLink(t *testing.T) {

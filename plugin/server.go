@@ -79,6 +79,30 @@ func (s *Server) Type() Transport { return s.typ }
 // Status says whether the options of the load allow the transport.
 func (s *Server) Status() ServerStatus { return s.status }
 
+// Digest returns a stable digest of the entry as it stands in mcp.json, its name
+// apart: "sha256:" and 64 hexadecimal digits, equal for equal entries on every
+// machine and wherever the plugin is. A host can remember by it which server its
+// user agreed to connect to: an update that leads to another url, or sends
+// another header, changes it. For the program that a stdio server starts,
+// [LaunchPlan.Digest] is the one to agree to.
+//
+// It is the SHA-256 of the text "plugberth server 1", the type, the command, the
+// number of arguments and each of them, the number of variables and the name and
+// value of each in the order of the names' bytes, cwd, url, and the headers as
+// the variables; each text preceded by its length, lengths and numbers as 64-bit
+// big-endian. What the type does not have is empty.
+func (s *Server) Digest() string {
+	d := newDigest("plugberth server 1")
+	d.text(string(s.typ))
+	d.text(s.stdio.Command)
+	d.list(s.stdio.Args)
+	d.members(s.stdio.Env)
+	d.text(s.stdio.Cwd)
+	d.text(s.remote.URL)
+	d.members(s.remote.Headers)
+	return d.sum()
+}
+
 // Stdio returns a copy of the configuration of a stdio server, or false for
 // another type.
 func (s *Server) Stdio() (Stdio, bool) {

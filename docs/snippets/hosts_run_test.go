@@ -124,8 +124,8 @@ func TestHostsPackages(t *testing.T) {
 
 type secretStore map[string]string
 
-func (s secretStore) For(_ context.Context, instance plugin.Instance, server string) (string, bool) {
-	token, ok := s[instance.ID+"/"+server]
+func (s secretStore) For(_ context.Context, instance plugin.Instance, server, origin string) (string, bool) {
+	token, ok := s[instance.ID+"/"+server+" "+origin]
 	return token, ok
 }
 
@@ -141,7 +141,7 @@ func (o owners) Owns(tenant, task string) bool { return o[tenant] == task }
 // and tools wait until they are accepted.
 func TestHostsPolicy(t *testing.T) {
 	ctx := t.Context()
-	approvals, secrets, currentTenants = approvalStore{"sha256:1": true}, secretStore{"installation 1/files": "t"}, owners{"acme": "task-17"}
+	approvals, secrets, currentTenants = approvalStore{"sha256:1": true}, secretStore{"installation 1/files https://files.example": "t"}, owners{"acme": "task-17"}
 	t.Cleanup(func() { approvals, secrets, currentTenants = nil, nil, nil })
 	options := policy(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err := options.Consent(ctx, mcpclient.ConsentRequest{Digest: "sha256:1"}); err != nil {
@@ -150,17 +150,21 @@ func TestHostsPolicy(t *testing.T) {
 	if err := options.Consent(ctx, mcpclient.ConsentRequest{Digest: "sha256:2"}); err == nil {
 		t.Error("another plan was approved")
 	}
-	files := mcpclient.ServerID{Instance: plugin.Instance{ID: "installation 1"}, Plugin: "demo", Server: "files"}
-	known, err := options.Credentials(ctx, files)
+	asked := mcpclient.CredentialsRequest{
+		ID:     mcpclient.ServerID{Instance: plugin.Instance{ID: "installation 1"}, Plugin: "demo", Server: "files"},
+		Origin: "https://files.example",
+	}
+	known, err := options.Credentials(ctx, asked)
 	if err != nil || known.Headers.Get("Authorization") != "Bearer t" {
 		t.Errorf("credentials %v, %v", known, err)
 	}
-	for _, other := range []mcpclient.ServerID{
-		{Instance: files.Instance, Plugin: "demo", Server: "other"},
-		{Instance: plugin.Instance{ID: "installation 2"}, Plugin: "demo", Server: "files"}, // names are packages' choice
-	} {
-		if none, err := options.Credentials(ctx, other); err != nil || none.Headers != nil {
-			t.Errorf("credentials of another server: %v, %v", none, err)
+	server, installation, place := asked, asked, asked
+	server.ID.Server = "other"
+	installation.ID.Instance.ID = "installation 2" // names are packages' choice
+	place.Origin = "https://files.example.evil.example"
+	for _, req := range []mcpclient.CredentialsRequest{server, installation, place} {
+		if none, err := options.Credentials(ctx, req); err != nil || none.Headers != nil {
+			t.Errorf("credentials for %v: %v, %v", req, none, err)
 		}
 	}
 

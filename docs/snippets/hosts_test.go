@@ -27,7 +27,7 @@ import (
 // What the host has and the documentation does not show.
 var (
 	secrets interface {
-		For(ctx context.Context, instance plugin.Instance, server string) (token string, ok bool)
+		For(ctx context.Context, instance plugin.Instance, server, origin string) (token string, ok bool)
 	}
 	approvals interface {
 		Has(instance plugin.Instance, server, digest string) bool
@@ -81,8 +81,8 @@ func policy(dataRoot string, logger *slog.Logger) mcpclient.Options {
 		},
 		DataRoot: dataRoot,
 		Egress:   mcpclient.ServiceEgress(),
-		Credentials: func(ctx context.Context, id mcpclient.ServerID) (mcpclient.Credentials, error) {
-			token, ok := secrets.For(ctx, id.Instance, id.Server)
+		Credentials: func(ctx context.Context, req mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
+			token, ok := secrets.For(ctx, req.ID.Instance, req.ID.Server, req.Origin)
 			if !ok {
 				return mcpclient.Credentials{}, nil
 			}

@@ -15,14 +15,17 @@ import (
 	"github.com/plugberth/plugberth/plugin"
 )
 
-// credentials are headers for remote servers: by PLUGIN/SERVER, then by name. These
-// names are the package's choice, and the user has named the packages too. A host that
-// installs packages keeps credentials by installation, and for the origin that somebody
-// agreed to.
+// credentials are headers for remote servers, by PLUGIN/SERVER. These names are the
+// package's choice, and the user has named the packages too; a host that installs
+// packages keeps credentials by installation. Each is for one origin: an update that
+// leads the server elsewhere does not take them along.
 //
 // They come from a file. Arguments can be read by every user of the machine, and
 // the environment is handed on to the agent program, which needs none of them.
-type credentials map[string]map[string]string
+type credentials map[string]struct {
+	Origin  string            `json:"origin"` // such as https://mcp.example.com
+	Headers map[string]string `json:"headers"`
+}
 
 const maxCredentials = 1 << 20
 
@@ -49,15 +52,22 @@ func readCredentials(file string) (credentials, error) {
 	}
 	var c credentials
 	if len(text) > maxCredentials || json.Unmarshal(text, &c) != nil {
-		return nil, fmt.Errorf(`%s: not an object such as {"PLUGIN/SERVER": {"HEADER": "VALUE"}}`, file)
+		return nil, fmt.Errorf(`%s: not an object such as {"PLUGIN/SERVER": {"origin": "https://mcp.example.com", "headers": {"NAME": "VALUE"}}}`, file)
 	}
 	return c, nil
 }
 
 // of gives the headers of one server.
-func (c credentials) of(_ context.Context, id mcpclient.ServerID) (mcpclient.Credentials, error) {
+func (c credentials) of(_ context.Context, req mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
+	known, ok := c[req.ID.Plugin+"/"+req.ID.Server]
+	switch {
+	case !ok || req.Origin == "":
+		return mcpclient.Credentials{}, nil
+	case known.Origin != req.Origin:
+		return mcpclient.Credentials{}, fmt.Errorf("those in the file are for %q, and the server is at %q", known.Origin, req.Origin)
+	}
 	out := mcpclient.Credentials{Headers: http.Header{}}
-	for name, value := range c[id.Plugin+"/"+id.Server] {
+	for name, value := range known.Headers {
 		out.Headers.Set(name, value)
 	}
 	return out, nil

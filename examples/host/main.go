@@ -18,7 +18,9 @@
 // for this run. Remote servers may be public ones, and those on this machine whose
 // URL says so. FILE holds headers for them, and nobody else may read it:
 //
-//	{"PLUGIN/SERVER": {"Authorization": "Bearer …"}}
+//	{"PLUGIN/SERVER": {"origin": "https://mcp.example.com", "headers": {"Authorization": "Bearer …"}}}
+//
+// They go to that origin only.
 //
 // With -agent the shell runs a program of your own as the agent, in a directory with
 // the configuration .mcp.json and the skills in .agents/skills. The environment

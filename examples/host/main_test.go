@@ -341,9 +341,12 @@ func remoteServer(t *testing.T) (url string) {
 // TestPlugins: packages on disk, one of them broken, with a credential for a remote
 // server and consent for a program. What may change something is not called.
 func TestPlugins(t *testing.T) {
-	dir := tracker(t, remoteServer(t))
+	url := remoteServer(t)
+	dir := tracker(t, url)
 	secrets := filepath.Join(t.TempDir(), "credentials.json")
-	if err := os.WriteFile(secrets, []byte(`{"tracker/remote": {"X-Key": "very secret"}, "tracker/remot": {"X-Key": "no"}}`), 0o600); err != nil {
+	text := `{"tracker/remote": {"origin": "` + strings.TrimSuffix(url, "/mcp") + `", "headers": {"X-Key": "very secret"}},
+		"tracker/remot": {"headers": {"X-Key": "no"}}}`
+	if err := os.WriteFile(secrets, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := tellStory(t, "", "-plugins", dir, "-plugins", filepath.Join(dir, "tracker"), "-allow-stdio", "-credentials", secrets)

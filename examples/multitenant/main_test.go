@@ -64,7 +64,7 @@ func begin(t *testing.T) (s *service, acme, borealis *tenant) {
 	})
 	tenants := map[string]*tenant{}
 	for _, name := range []string{"acme", "borealis"} {
-		s.vault.put(secret{name, "notes", "notes"}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": keyOf(name)}})
+		s.vault.put(secret{name, "notes", "notes", ""}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": keyOf(name)}})
 		if tenants[name], err = s.admit(name); err != nil {
 			t.Fatal(err)
 		}

@@ -118,8 +118,9 @@ type vault struct {
 	keys map[secret]mcpclient.Credentials
 }
 
-// secret names a credential: whose it is, and who gets to see it.
-type secret struct{ tenant, plugin, server string }
+// secret names a credential: whose it is, and who gets to see it. The origin is
+// that of a remote server, and empty for a program.
+type secret struct{ tenant, plugin, server, origin string }
 
 func (v *vault) put(s secret, key mcpclient.Credentials) {
 	v.mu.Lock()
@@ -131,9 +132,10 @@ func (v *vault) put(s secret, key mcpclient.Credentials) {
 }
 
 // credentials gives a server its tenant's, none where there are none. The tenant
-// is part of what names the server: there is no way to ask for another's.
-func (v *vault) credentials(_ context.Context, id mcpclient.ServerID) (mcpclient.Credentials, error) {
+// is part of what names the server: there is no way to ask for another's. So is
+// the origin: what was entrusted for one does not go to another.
+func (v *vault) credentials(_ context.Context, req mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.keys[secret{id.Instance.Tenant, id.Plugin, id.Server}], nil
+	return v.keys[secret{req.ID.Instance.Tenant, req.ID.Plugin, req.ID.Server, req.Origin}], nil
 }

@@ -85,7 +85,7 @@ func run(ctx context.Context, scenario, server string, set settings) error {
 		if err != nil {
 			return err
 		}
-		opts.Credentials = func(context.Context, mcpclient.ServerID) (mcpclient.Credentials, error) {
+		opts.Credentials = func(context.Context, mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
 			return mcpclient.Credentials{OAuth: handler}, nil
 		}
 	}
