@@ -64,7 +64,7 @@ func begin(t *testing.T) (s *service, acme, borealis *tenant) {
 	})
 	tenants := map[string]*tenant{}
 	for _, name := range []string{"acme", "borealis"} {
-		s.vault.put(secret{name, "notes", "notes", ""}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": keyOf(name)}})
+		s.vault.put(secret{plugin.Instance{Tenant: name, ID: "notes"}, "notes", ""}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": keyOf(name)}})
 		if tenants[name], err = s.admit(name); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestUninstall(t *testing.T) {
 	if err := borealis.install(t.Context(), v10); err != nil {
 		t.Fatal(err)
 	}
-	b.says(t, "list", `{}`, "(notes: 0,")
+	b.says(t, "list", `{}`, "(notes: 0, account: none")
 }
 
 // TestAuthorize: a grant that was minted for the wrong tenant, by a mistake of the

@@ -118,7 +118,7 @@ func (s *script) tenant(name string) *party {
 	p := &party{name: name}
 	s.try(func() (err error) {
 		p.tenant, err = s.service.admit(name)
-		s.service.vault.put(secret{name, "notes", "notes", ""}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": rand.Text()}})
+		s.service.vault.put(secret{plugin.Instance{Tenant: name, ID: "notes"}, "notes", ""}, mcpclient.Credentials{Env: map[string]string{"NOTES_KEY": rand.Text()}})
 		return err
 	})
 	return p

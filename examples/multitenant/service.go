@@ -15,6 +15,7 @@ import (
 
 	"github.com/plugberth/plugberth/mcpclient"
 	"github.com/plugberth/plugberth/mcpserver"
+	"github.com/plugberth/plugberth/plugin"
 )
 
 // service is what all tenants share: an address, a directory and the store of
@@ -118,9 +119,13 @@ type vault struct {
 	keys map[secret]mcpclient.Credentials
 }
 
-// secret names a credential: whose it is, and who gets to see it. The origin is
-// that of a remote server, and empty for a program.
-type secret struct{ tenant, plugin, server, origin string }
+// secret names a credential: the installation and the server that get it, and the
+// origin of a remote one, which is empty for a program. The names of plugins and
+// servers alone would not do: a package chooses them itself.
+type secret struct {
+	instance       plugin.Instance
+	server, origin string
+}
 
 func (v *vault) put(s secret, key mcpclient.Credentials) {
 	v.mu.Lock()
@@ -137,5 +142,13 @@ func (v *vault) put(s secret, key mcpclient.Credentials) {
 func (v *vault) credentials(_ context.Context, req mcpclient.CredentialsRequest) (mcpclient.Credentials, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.keys[secret{req.ID.Instance.Tenant, req.ID.Plugin, req.ID.Server, req.Origin}], nil
+	return v.keys[secret{req.ID.Instance, req.ID.Server, req.Origin}], nil
+}
+
+// forget drops what an installation was given: another package of its name would
+// get it.
+func (v *vault) forget(instance plugin.Instance) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	maps.DeleteFunc(v.keys, func(s secret, _ mcpclient.Credentials) bool { return s.instance == instance })
 }

@@ -29,6 +29,7 @@ type tenant struct {
 	packages string // the directory of all packages
 	data     string // the data root of all plugins
 
+	secrets  *vault
 	clients  *mcpclient.Host
 	catalog  *catalog.Catalog
 	bridge   *bridge.MCP
@@ -51,7 +52,7 @@ const (
 )
 
 func newTenant(name, packages, data string, secrets *vault) (*tenant, error) {
-	t := &tenant{name: name, packages: packages, data: data, installed: map[string]*plugin.Plugin{}, tasks: map[string]bool{}}
+	t := &tenant{name: name, packages: packages, data: data, secrets: secrets, installed: map[string]*plugin.Plugin{}, tasks: map[string]bool{}}
 	var err error
 	t.clients, err = mcpclient.NewHost(mcpclient.HostOptions{Options: mcpclient.Options{
 		Consent:     t.consent,
@@ -168,8 +169,11 @@ func (t *tenant) uninstall(name string) error {
 	t.mu.Lock()
 	delete(t.installed, name)
 	t.mu.Unlock()
-	t.clients.Remove(t.instance(name)) // nothing of it runs from here on
+	if err := t.clients.Remove(t.instance(name)); err != nil {
+		return err // a process that is still there uses the data
+	}
 	t.bridge.Sync()
+	t.secrets.forget(t.instance(name))
 	home, err := t.home(name)
 	if err != nil {
 		return err
