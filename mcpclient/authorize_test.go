@@ -84,7 +84,7 @@ func denied(status int, code string) error {
 // TestSpentToken: a refresh token that is no longer good leads to a new login, and
 // one that cannot be had to an error that a host knows for that. One that cannot
 // be renewed just now leads to neither.
-func TestSpentToken(t *testing.T) { // [R8] [R12]
+func TestSpentToken(t *testing.T) { // [R8]
 	expired := oauth2.ReuseTokenSource(nil, (&oauth2.Config{}).TokenSource(context.Background(), &oauth2.Token{AccessToken: "old", Expiry: time.Now().Add(-time.Hour)}))
 	_, noRefresh := expired.Token()
 	no := errors.New("log in first")

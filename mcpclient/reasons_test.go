@@ -15,7 +15,7 @@ import (
 
 // TestReasons: an error says what kept a remote server from being used, and whose
 // affair that is.
-func TestReasons(t *testing.T) { // [Q4] [R12]
+func TestReasons(t *testing.T) { // [R3] [Q1]
 	noLeaks(t)
 	encrypted := httptest.NewUnstartedServer(http.HandlerFunc(noContent))
 	encrypted.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes
@@ -73,7 +73,7 @@ func noContent(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Stat
 
 // TestSchemes: an error names the schemes that a server names, and nothing else
 // that it sent with them.
-func TestSchemes(t *testing.T) { // [R12] [Q4]
+func TestSchemes(t *testing.T) { // [R8] [Q1]
 	for _, tt := range []struct {
 		values []string
 		want   []string

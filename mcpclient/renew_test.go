@@ -158,7 +158,7 @@ func call(t *testing.T, h *Host, tool string) error {
 
 // TestKeyRotation: a 401 ends the session. The call fails as one that was not
 // carried out, and the next one connects with the key that the host has by then.
-func TestKeyRotation(t *testing.T) { // [R5] [R12]
+func TestKeyRotation(t *testing.T) { // [R5] [R8]
 	noLeaks(t)
 	g, keys := newKeyed(t, "old"), &keyRing{key: "old"}
 	h := keyedHost(t, g, keys, nil)
@@ -179,7 +179,7 @@ func TestKeyRotation(t *testing.T) { // [R5] [R12]
 
 // TestRefreshAfterRefusal: Refresh connects again to a server that refused the
 // last call for lack of authorization, and asks for credentials again.
-func TestRefreshAfterRefusal(t *testing.T) { // [R5] [R12] [R15]
+func TestRefreshAfterRefusal(t *testing.T) { // [R5] [R8] [R15]
 	noLeaks(t)
 	g, keys := newKeyed(t, "k"), &keyRing{key: "k"}
 	h := keyedHost(t, g, keys, nil)
@@ -254,7 +254,7 @@ func TestTurnedAway(t *testing.T) { // [R5]
 }
 
 // TestRemoveInCall: a server is removed at once with a call in flight.
-func TestRemoveInCall(t *testing.T) { // [R3]
+func TestRemoveInCall(t *testing.T) { // [R4]
 	noLeaks(t)
 	g, keys := newKeyed(t, "k"), &keyRing{key: "k"}
 	h := keyedHost(t, g, keys, func(o *HostOptions) { o.GracePeriod = 10 * time.Second })
@@ -275,7 +275,7 @@ func TestRemoveInCall(t *testing.T) { // [R3]
 
 // TestCredentialsRequest: the host hears where what it gives would go, each time
 // that a server is connected to.
-func TestCredentialsRequest(t *testing.T) { // [R12]
+func TestCredentialsRequest(t *testing.T) { // [R8]
 	noLeaks(t)
 	g, keys := newKeyed(t, "k"), &keyRing{key: "k"}
 	h := keyedHost(t, g, keys, nil)
