@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,23 +131,34 @@ func TestRemoteErrorTexts(t *testing.T) { // [R3] [R8]
 
 // TestAnsweredErrorIsMasked: what the host gave a server does not come back in
 // its errors.
-func TestAnsweredErrorIsMasked(t *testing.T) { // [R8]
-	opts := testOptions(t)
-	opts.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
-		return Credentials{Env: map[string]string{"API_TOKEN": "s3cret-token"}}, nil
-	}
-	s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	_, err = s.CallTool(t.Context(), "refuse", nil, CallOptions{})
-	var wire *jsonrpc.Error
-	if !errors.As(err, &wire) || wire.Code != -32000 || wire.Message != "the key [hidden] is not valid" || string(wire.Data) != `{"key":"[hidden]"}` {
-		t.Errorf("got %+v", wire)
-	}
-	if want := "mcpclient: the server failed: it answered with error -32000: the key [hidden] is not valid"; err.Error() != want {
-		t.Errorf("got %v", err)
+func TestAnsweredErrorIsMasked(t *testing.T) { // [R4] [R8]
+	for name, give := range map[string]func(*Options){
+		"a credential": func(o *Options) {
+			o.Credentials = func(context.Context, CredentialsRequest) (Credentials, error) {
+				return Credentials{Env: map[string]string{"API_TOKEN": "s3cret-token"}}, nil
+			}
+		},
+		"a variable that the host added": func(o *Options) {
+			o.Environ = append(slices.Clip(o.Environ), "API_TOKEN=s3cret-token")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := testOptions(t)
+			give(opts)
+			s, err := Connect(t.Context(), testPlugin(t, "normal"), testID.Instance, "s", *opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			_, err = s.CallTool(t.Context(), "refuse", nil, CallOptions{})
+			var wire *jsonrpc.Error
+			if !errors.As(err, &wire) || wire.Code != -32000 || wire.Message != "the key [hidden] is not valid" || string(wire.Data) != `{"key":"[hidden]"}` {
+				t.Errorf("got %+v", wire)
+			}
+			if want := "mcpclient: the server failed: it answered with error -32000: the key [hidden] is not valid"; err.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/plugberth/plugberth/internal/printable"
@@ -43,7 +44,7 @@ func openStdio(ctx context.Context, p *plugin.Plugin, id ServerID, opts *Options
 	if launcher == nil {
 		launcher = Local{}
 	}
-	mask := newMasker(injected(plan, creds))
+	mask := newMasker(injected(plan, creds, opts.Environ))
 	proc, err := launch(ctx, launcher, Launch{
 		ID:      id,
 		Plan:    *plan,
@@ -156,9 +157,16 @@ func launch(ctx context.Context, launcher Launcher, l Launch) (Process, error) {
 
 // injected returns the values that must not show in what a server says: those
 // of the host, and the package's own but for short ones and paths of the
-// plugin, without which a message says nothing.
-func injected(plan *plugin.LaunchPlan, creds Credentials) []string {
+// plugin, without which a message says nothing. Of the base environment these are
+// the variables that a host has added to the usual ones, short ones apart.
+func injected(plan *plugin.LaunchPlan, creds Credentials, environ []string) []string {
 	var values []string
+	usual := baseEnviron(environ, onWindows)
+	for _, e := range environ {
+		if _, v, _ := strings.Cut(e, "="); len(v) >= shortestPart && !slices.Contains(usual, e) {
+			values = append(values, v)
+		}
+	}
 	for name, v := range creds.Env {
 		if key := envKey(name, onWindows); key != envRoot && key != envData {
 			values = append(values, v)
