@@ -182,7 +182,6 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 		p.manifest = judgeManifest(src, opts, sheet)
 	}
 	p.findings = sheet.Findings()
-	ofManifest := len(p.findings)
 	if p.manifest == nil {
 		return nil, &RejectedError{Findings: p.findings, cause: err}
 	}
@@ -206,7 +205,8 @@ func load(ctx context.Context, root *paths.Root, opts Options) (*Plugin, error) 
 	}
 	if opts.Lint {
 		if opts.Components == AllComponents && p.empty() {
-			p.findings = slices.Insert(p.findings, ofManifest, finding.New(finding.LintNoComponent, finding.Place{File: manifestFile},
+			// What is about a file as a whole comes before what has a line in it.
+			p.findings = slices.Insert(p.findings, 0, finding.New(finding.LintNoComponent, finding.Place{File: manifestFile},
 				"the plugin has neither a skill nor a server: add skills/NAME/SKILL.md or mcp.json"))
 		}
 		misplaced, err := lintRoot(ctx, root, opts)
