@@ -40,7 +40,9 @@ func TestMovedWhileJudged(t *testing.T) {
 	var judge authorizer
 	p := plug(t, mcpserver.Options{Authorizer: authorizer(func(ctx context.Context, a mcpserver.Authorization) error { return judge(ctx, a) })}, declared("do", "Does it."))
 	m, _, cs := p.link(t, mcpserver.Grant{Identity: onChat}, stateful, nil)
+	judged := make(chan struct{})
 	judge = func(context.Context, mcpserver.Authorization) error {
+		defer close(judged)
 		moved := declared("do", "Does it.")
 		moved.Surfaces = []string{"batch"}
 		declare(t, p.catalog, "p", moved)
@@ -49,6 +51,7 @@ func TestMovedWhileJudged(t *testing.T) {
 	if res, err := tryCall(cs, "plugin_p_do", args{}); err == nil && !res.IsError || p.plugin.asked.Load() > 0 {
 		t.Errorf("%+v, asked %d times", res, p.plugin.asked.Load())
 	}
+	<-judged // the call is over once its tool is gone, and the run moves after that
 	judge = func(context.Context, mcpserver.Authorization) error { return nil }
 	if res := call(t, cs, "plugin_p_do", args{}); text(res) != "done" {
 		t.Errorf("%+v", res)
