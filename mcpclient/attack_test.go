@@ -137,10 +137,9 @@ func TestAttacks(t *testing.T) { // [R3] [R4] [R9]
 	outcomes := make([]chan outcome, len(attacks))
 	room := make(chan struct{}, 4) // at once: most of the time they wait
 	var all sync.WaitGroup
-	names := regexp.MustCompile(attackFilter())
 	for i := range attacks {
 		outcomes[i] = make(chan outcome, 1)
-		if !names.MatchString(attacks[i].name) {
+		if !attackWanted(i) {
 			continue
 		}
 		all.Go(func() {
@@ -159,7 +158,7 @@ func TestAttacks(t *testing.T) { // [R3] [R4] [R9]
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "attack\tfor\tpeak MiB\tclosing\tgood: before\tduring\tslowest of\terror")
 	for i, at := range attacks {
-		if !names.MatchString(at.name) {
+		if !attackWanted(i) {
 			continue
 		}
 		t.Run(at.name+" "+at.rules, func(t *testing.T) {
@@ -195,9 +194,15 @@ func TestAttacks(t *testing.T) { // [R3] [R4] [R9]
 	t.Logf("%d attacks\n%s", len(attacks), &table)
 }
 
-// attackFilter is PLUGBERTH_ATTACKS, a pattern for the names of attacks, so
-// that one can be looked at alone.
-func attackFilter() string { return os.Getenv("PLUGBERTH_ATTACKS") }
+// attackWanted reports whether an attack is run: every third one, or those whose
+// names match PLUGBERTH_ATTACKS, as all do a period.
+func attackWanted(i int) bool {
+	pattern := os.Getenv("PLUGBERTH_ATTACKS")
+	if pattern == "" {
+		return i%3 == 0
+	}
+	return regexp.MustCompile(pattern).MatchString(attacks[i].name)
+}
 
 func round(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
